@@ -1,0 +1,74 @@
+# Set-up needs Python 3.11 and make. All it writes is in this folder, uv's download cache apart.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+UV_VERSION := 0.13.8
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+VENV_READY := $(VENV)/.ready
+PACKAGES_READY := $(VENV)/.packages-ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-worlds test-scheduler lint format up down lock clean
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(PACKAGES_READY)  ## install everything into .venv and .cache; a second time nothing is left to do
+	@$(BIN)/python -m panelake.spark.toolchain
+
+demo: setup  ## the example world end to end, through Airflow's own DAG
+	@$(BIN)/panelake demo
+
+test: setup lint  ## lint, types and all tests
+	@$(BIN)/pytest
+
+test-worlds: setup  ## many more random worlds than `make test` checks, against brute force
+	@PANELAKE_WORLDS=5000 PANELAKE_PIPELINES=200 $(BIN)/pytest tests/exactness
+
+test-scheduler: setup  ## schedules and backfills under Airflow's own scheduler, for many minutes
+	@$(BIN)/pytest -m scheduler tests/dags
+
+lint: $(PACKAGES_READY)  ## lint, format check and types
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+format: $(PACKAGES_READY)  ## format the code and mend what can be mended
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+up: setup  ## start Airflow and the Spark server on this machine (PORT=8080)
+	@$(BIN)/python -m panelake.orchestration.standalone up $(if $(PORT),--port $(PORT))
+
+down:  ## stop what `make up` started
+	@$(BIN)/python -m panelake.orchestration.standalone down
+
+lock: $(VENV_READY)  ## pin all packages anew in requirements.lock
+	@$(UV) pip compile pyproject.toml --extra dev --python-version 3.11 --no-header --no-annotate -o requirements.lock
+
+clean:  ## stop the server; remove runtime files and caches; .venv and tables stay
+	@if [ -e .cache/airflow/standalone.json ]; then $(BIN)/python -m panelake.orchestration.standalone down; fi
+	@if [ -e .cache/server.json ]; then $(BIN)/panelake server stop; fi
+	@rm -rf .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+# `.unfinished` stays behind when a step is interrupted: what it half wrote is then made anew.
+
+$(VENV_READY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 is needed, '$(PYTHON)' is $$($(PYTHON) --version 2>&1): make setup PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@if [ -e $(VENV)/.unfinished ]; then rm -rf $(VENV); fi
+	@mkdir -p $(VENV) && touch $(VENV)/.unfinished
+	@echo "creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@rm $(VENV)/.unfinished && touch $@
+
+$(PACKAGES_READY): $(VENV_READY) requirements.lock pyproject.toml
+	@echo "installing packages"
+	@again=$$(test -e $(VENV)/.unfinished && echo --reinstall); touch $(VENV)/.unfinished; \
+	  $(UV) pip install --quiet --python $(BIN)/python $$again -r requirements.lock && \
+	  $(UV) pip install --quiet --python $(BIN)/python --no-deps -e .
+	@rm $(VENV)/.unfinished && touch $@
