@@ -1,0 +1,111 @@
+"""Window SQL → AggregateQuery: the text of one queries/NAME.sql, checked against the streams' schemas."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from panelake.language.aggregates import SUPPORTED
+from panelake.language.dialect import render
+from panelake.language.expressions import ExpressionChecker, Place, conjuncts
+from panelake.language.fingerprint import fingerprint_of
+from panelake.language.problems import ProblemList
+from panelake.language.query import AggregateQuery, Window
+from panelake.language.select_list import (
+    KeyExpression,
+    Lowering,
+    SelectItem,
+    check_names,
+    lower_outputs,
+    read_items,
+    read_keys,
+    to_group_keys,
+)
+from panelake.language.source_text import SourceText
+from panelake.language.statement import check_clauses, parse_statement, read_stream
+from panelake.language.window_clause import parse_window
+
+Schemas = Mapping[str, Mapping[str, str]]
+
+
+def parse_query(name: str, file: str, text: str, schemas: Schemas) -> AggregateQuery:
+    """The query a file's text means; raises WorkspaceError with everything that is wrong, each with its place."""
+    problems = ProblemList(file, text)
+    query = None
+    try:
+        text.encode()
+        query = _read(name, file, text, schemas, problems)
+    except UnicodeEncodeError as error:
+        problems.add(error.start, "the text holds half a character (a lone surrogate); save the file as UTF-8")
+    except RecursionError:
+        problems.add(0, "the query is nested too deeply to be read; split its expressions")
+    problems.raise_if_any()
+    if query is None:
+        raise AssertionError("a query without problems was not built")
+    return dataclasses.replace(query, fingerprint=fingerprint_of(query))
+
+
+def _read(name: str, file: str, text: str, schemas: Schemas, problems: ProblemList) -> AggregateQuery | None:
+    source = SourceText(text, problems)
+    is_readable = not problems.count
+    windows = [parse_window(bracket, problems) for bracket in source.brackets]
+    select = parse_statement(source, problems) if is_readable else None
+    if select is None:
+        return None
+    check_clauses(select, problems)
+    columns = read_stream(select, source, schemas, problems)
+    if columns is None:
+        return None
+    checker = ExpressionChecker(source, columns, problems)
+    query = _build(name, file, select, checker)
+    window = windows[0] if windows else None
+    return None if window is None else dataclasses.replace(query, window=window)
+
+
+def _build(name: str, file: str, select: exp.Select, checker: ExpressionChecker) -> AggregateQuery:
+    problems = checker.problems
+    conditions = _conditions(select, checker)
+    items = read_items(select, checker)
+    keys = read_keys(select.args.get("group"), items, checker, problems)
+    lowering = Lowering(keys, problems)
+    outputs = lower_outputs(items, lowering)
+    having = _having(select, items, checker, lowering)
+    check_names(_named_nodes(select, items, keys), problems)
+    if not lowering.calls and not problems.count:
+        problems.add_node(select, f"the query has no aggregate; expected at least one of: {SUPPORTED}")
+    return AggregateQuery(
+        name,
+        file,
+        checker.columns.stream,
+        Window("TS", 1, 1),
+        to_group_keys(keys),
+        lowering.calls,
+        tuple(outputs),
+        conditions,
+        having,
+    )
+
+
+def _conditions(select: exp.Select, checker: ExpressionChecker) -> tuple[str, ...]:
+    where = select.args.get("where")
+    if where is None:
+        return ()
+    is_right = checker.check(where.this, Place("WHERE"))
+    return tuple(render(part) for part in conjuncts(where.this)) if is_right else ()
+
+
+def _having(select: exp.Select, items: list[SelectItem], checker: ExpressionChecker, lowering: Lowering) -> str | None:
+    having = select.args.get("having")
+    if having is None:
+        return None
+    aliases = {item.alias: item.expression for item in items if item.alias and item.is_right}
+    is_right = checker.check(having.this, Place("HAVING", may_aggregate=True, aliases=aliases))
+    return lowering.lower(having.this) if is_right else None
+
+
+def _named_nodes(select: exp.Select, items: list[SelectItem], keys: list[KeyExpression]) -> list[tuple[exp.Expr, str]]:
+    selected = [(item.node, item.alias) for item in items if item.alias]
+    group = select.args.get("group")
+    return selected + [(group or select, key.alias) for key in keys if key.item is None]
