@@ -1,0 +1,67 @@
+"""What a condition costs a tuple, in seconds, measured inside Spark's generated code, tuple by tuple, in one job.
+
+Each sampled tuple is given to each condition once, between two readings of the JVM's clock, and once to none, which
+tells what the readings cost themselves. The slowest tenth is left out: there the thread was stopped, or its code not
+yet compiled. A machine busy with other work hardly changes the rest, as it would a difference of whole runs.
+A condition behind a border (raising.py) is measured on the tuples that reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+from panelake.language.raising import Placed
+from panelake.spark.conjunction import conjunction
+
+Integers = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+
+TUPLES = 10_000
+# The clock does not tell shorter times apart.
+LEAST = 5e-9
+_FEWEST = 20
+_SLOWEST = 0.1
+_NUMBER, _TIMED = "_number", "_timed"
+
+
+def measure_costs(sample: DataFrame, chain: Sequence[Placed], tuples: int = TUPLES) -> Doubles:
+    """Seconds a tuple of each condition; NaN for one that hardly any sampled tuple reaches."""
+    nothing = len(chain)
+    numbers = F.explode(F.sequence(F.lit(0), F.lit(nothing)))
+    timed = F.when(F.col(_NUMBER) == nothing, _timed(F.lit(True)))  # noqa: FBT003 - Spark's signature
+    for number in range(len(chain)):
+        timed = timed.when(F.col(_NUMBER) == number, _reached(chain, number))
+    rows = sample.limit(tuples).withColumn(_NUMBER, numbers).select(_NUMBER, timed.alias(_TIMED)).toArrow()
+    read = rows.filter(rows[_TIMED].is_valid())
+    clock = read[_TIMED].combine_chunks()
+    took = clock.field("after").to_numpy() - clock.field("before").to_numpy()
+    typical = [_typical(took[read[_NUMBER].to_numpy() == number]) for number in range(nothing + 1)]
+    return np.maximum(LEAST, np.array(typical[:-1]) - typical[-1])
+
+
+def _reached(chain: Sequence[Placed], number: int) -> Column:
+    """The condition timed, for tuples that pass all earlier segments."""
+    timed = _timed(F.expr(chain[number].condition))
+    guards = [placed.condition for placed in chain if placed.segment < chain[number].segment]
+    return F.when(conjunction(guards), timed) if guards else timed
+
+
+def _timed(value: Column) -> Column:
+    """A struct is filled from left to right; the value is kept in it, or it would not be computed."""
+    return F.struct(_clock().alias("before"), value.alias("value"), _clock().alias("after"))
+
+
+def _clock() -> Column:
+    return F.java_method(F.lit("java.lang.System"), F.lit("nanoTime")).cast("bigint")
+
+
+def _typical(nanoseconds: Integers) -> float:
+    if len(nanoseconds) < _FEWEST:
+        return float("nan")
+    fast = np.sort(nanoseconds)[: int(len(nanoseconds) * (1 - _SLOWEST))]
+    return float(fast.mean()) * 1e-9
