@@ -1,0 +1,60 @@
+"""Staged answers: a slice's rows as the windows stage wrote them, before anyone may read them as gold.
+
+Files are never changed once written and their names are never used again, so a digest of the names says whether what
+is published is what was audited.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import fs
+
+from panelake import gold
+from panelake.language.query import AggregateQuery
+from panelake.spark.types import arrow_type
+
+_QUERY_FOLDER = "_query="
+_PLACE = ["_window_start", "_window_end"]
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A query's staged rows under gold's names and types, and the digest of the files they came from."""
+
+    rows: pa.Table
+    digest: str
+
+
+def staged_rows(folder: str, query: str) -> int:
+    """How many rows are staged for a query, by the files' footers."""
+    files = _files(folder, query)
+    return int(files.count_rows()) if files else 0
+
+
+def staged_answers(folder: str, query: AggregateQuery, types: Mapping[str, str]) -> Staged:
+    """What is staged for a query whose own columns have these Spark types."""
+    columns = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
+    schema = gold.answer_schema(columns, query.window.kind)
+    files = _files(folder, query.name)
+    if files is None:
+        return Staged(schema.empty_table(), _digest([]))
+    names = [*_PLACE, *(f"{query.name}/{name}" for name in columns.names)]
+    rows = files.to_table(columns=names).rename_columns(schema.names).cast(schema)
+    return Staged(rows, _digest(files.files))
+
+
+def _files(folder: str, query: str) -> ds.FileSystemDataset | None:
+    filesystem, root = fs.FileSystem.from_uri(folder) if "://" in folder else (fs.LocalFileSystem(), folder)
+    path = f"{root}/{_QUERY_FOLDER}{query}"
+    if filesystem.get_file_info(path).type != fs.FileType.Directory:
+        return None
+    return ds.dataset(path, filesystem=filesystem, format="parquet")
+
+
+def _digest(files: list[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()

@@ -1,0 +1,143 @@
+"""Small Delta tables, written from this process: a commit costs milliseconds, not a Spark job.
+
+Ledger, quality results and gold are written this way alone: on a local file system Spark's commit is safe only
+within one JVM, while this one is atomic between processes. Large tables (bronze, panes) are Spark's alone.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import reduce
+from operator import and_
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from panelake.errors import PartDownError, TransientError
+
+Result = TypeVar("Result")
+MOST_FILES = 100
+_ATTEMPTS = 40
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+_ONCE = CommitProperties(max_commit_retries=0)
+
+
+def timestamp_type() -> pa.DataType:
+    """Instants are microseconds in UTC in every table."""
+    return _TIMESTAMP
+
+
+def create(address: str, schema: pa.Schema, partition_by: list[str] | None = None) -> None:
+    """Create the table if it is not there; two creators at once end with one table."""
+    if DeltaTable.is_deltatable(address):
+        return
+    try:
+        DeltaTable.create(address, schema=schema, mode="ignore", partition_by=partition_by)
+    except CommitFailedError:
+        if not DeltaTable.is_deltatable(address):
+            raise
+    except (DeltaError, OSError) as error:
+        raise PartDownError(
+            f"{address} cannot be written: {error}; check that the folder exists and is yours"
+        ) from None
+
+
+def exists(address: str) -> bool:
+    """Whether a Delta table is there."""
+    return bool(DeltaTable.is_deltatable(address))
+
+
+def open_table(address: str) -> DeltaTable | None:
+    """The newest version, or None where no table is."""
+    try:
+        return DeltaTable(address)
+    except TableNotFoundError:
+        return None
+
+
+def read(
+    address: str, schema: pa.Schema, columns: list[str] | None = None, where: Mapping[str, Any] | None = None
+) -> pa.Table:
+    """Rows of the newest version whose columns equal the values given; a table that is not there yet has none."""
+    table = open_table(address)
+    if table is None:
+        return schema.empty_table().select(columns or schema.names)
+    return table.to_pyarrow_dataset().to_table(columns=columns, filter=_equal(where or {}))
+
+
+def _equal(values: Mapping[str, Any]) -> pc.Expression | None:
+    conditions = [pc.field(column) == value for column, value in values.items()]
+    return reduce(and_, conditions) if conditions else None
+
+
+def append(address: str, rows: pa.Table) -> None:
+    """Add rows; appends of different writers never conflict."""
+    create(address, rows.schema)
+    write_deltalake(address, rows, mode="append")
+    keep_few_files(address)
+
+
+def overwrite(table: DeltaTable, rows: pa.Table, predicate: str) -> None:
+    """Replace the predicate's rows in one commit, which fails if anybody committed since the table was opened."""
+    write_deltalake(table, rows, mode="overwrite", predicate=predicate, commit_properties=_ONCE)
+
+
+def compare_and_append(address: str, schema: pa.Schema, decide: Callable[[pa.Table], pa.Table | None]) -> None:
+    """Append what `decide` makes of the present rows, only if nobody committed in between; else decide again."""
+    create(address, schema)
+
+    def commit() -> None:
+        table = DeltaTable(address)
+        rows = decide(table.to_pyarrow_table())
+        if rows is not None:
+            write_deltalake(table, rows, mode="append", commit_properties=_ONCE)
+
+    retry_conflicts(commit, address)
+    keep_few_files(address)
+
+
+def keep_few_files(address: str) -> None:
+    """Make one file of many small ones: a file costs every reader a millisecond, and each commit adds one."""
+    table = DeltaTable(address)
+    if len(table.file_uris()) >= MOST_FILES:
+        with suppress(CommitFailedError):  # another writer was first: the next one will do it
+            table.optimize.compact()
+
+
+def retry_conflicts(commit: Callable[[], Result], address: str) -> Result:
+    """Try again, with growing pauses, while another writer was first."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return commit()
+        except CommitFailedError:
+            time.sleep(random.uniform(0.005, 0.02) * (attempt + 1))  # noqa: S311 - jitter, not a secret
+    raise TransientError(f"{address}: {_ATTEMPTS} commits lost against other writers; run again when they are done")
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is a folder of this machine."""
+    return "://" not in address or address.startswith("file://")
+
+
+def require_writable(folder: str) -> None:
+    """Refuse early, by name, a warehouse that cannot be written."""
+    if not is_local(folder):
+        return
+    path = Path(folder.removeprefix("file://"))
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        message = (
+            f"warehouse {folder} cannot be written ({error.strerror}); make the folder writable or change 'warehouse'"
+        )
+        raise PartDownError(message) from None
