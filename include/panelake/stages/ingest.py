@@ -1,0 +1,167 @@
+"""Ingest: a slice of each stream, from its source into bronze, quarantine and held, losing nothing.
+
+Every tuple read or released ends accepted, filtered, quarantined or held, and what was written is counted against
+that. What a slice takes is recorded before anything is read, its numbers before anything is written: a run that was
+cut short is run again with the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+
+from panelake.context import Context
+from panelake.dirty import DirtyRange, DirtySet
+from panelake.errors import TransientError
+from panelake.ledger import Entry
+from panelake.numbers import NumberRange, Numbers, covering
+from panelake.slices import Slice
+from panelake.sources import source
+from panelake.sources.conversion import EXTRA, MISSING
+from panelake.stages import arrivals, intake, outcome, renumbering
+from panelake.stages.verdicts import Counts, Rules, classified, count
+from panelake.streams import Stream
+
+
+@dataclass(frozen=True)
+class _Ingest:
+    """One stream's slice: what it takes, by which rules."""
+
+    context: Context
+    name: str
+    declared: Stream
+    reader: source.Reader
+    part: Slice
+    taken: intake.Intake
+
+    @property
+    def rules(self) -> Rules:
+        return Rules.recorded(self.taken.chosen.rules)
+
+
+def run(context: Context, part: Slice) -> list[Entry]:
+    """Ingest the slice of every stream."""
+    return [_ingest_stream(context, name, part) for name in context.workspace.streams]
+
+
+def _ingest_stream(context: Context, name: str, part: Slice) -> Entry:
+    numbers = Numbers(context.catalog)
+    inside = covering(numbers.taken(name), part)
+    if inside:
+        return _covered(context, name, part, inside)
+    numbers.require_free(name, part, allow_gap=context.allow_gap)
+    declared = context.workspace.streams[name]
+    optional = intake.added_columns(context, name, part)
+    reader = source.reader_of(context.workspace, name, optional)
+    job = _Ingest(context, name, declared, reader, part, intake.take(context, name, part, reader))
+    with source.settings(context.spark), _tuples(job) as tuples:
+        return _written(job, tuples, numbers)
+
+
+@contextmanager
+def _tuples(job: _Ingest) -> Iterator[DataFrame]:
+    """The slice's tuples with their verdicts; where reading is dear they are kept until the end of the block."""
+    spark, chosen, rules = job.context.spark, job.taken.chosen, job.rules
+    tuples = arrivals.read(spark, job.reader, job.declared, chosen, job.part, whole=job.taken.needs_spans)
+    held = arrivals.written_before(spark, job.context.catalog.held(job.name), chosen.before)
+    if held is not None:
+        tuples = tuples.unionByName(arrivals.released(held, job.declared, chosen, job.part))
+    if chosen.replays:
+        replays = spark.read.format("delta").load(job.context.catalog.replays(job.name))
+        tuples = tuples.unionByName(arrivals.replayed(replays, job.declared, chosen.replays))
+    if rules.unique:
+        bronze = arrivals.written_before(spark, job.context.catalog.bronze(job.name), chosen.before)
+        tuples = arrivals.with_duplicates(tuples, bronze, rules, job.part, chosen.before)
+    kept = job.reader.parses or bool(rules.unique)
+    tuples = tuples.persist(StorageLevel.DISK_ONLY) if kept else tuples
+    try:
+        yield classified(tuples, rules, job.part, chosen.before)
+    finally:
+        if kept:
+            tuples.unpersist()
+
+
+def _written(job: _Ingest, tuples: DataFrame, numbers: Numbers) -> Entry:
+    context, name, part, catalog = job.context, job.name, job.part, job.context.catalog
+    counts = count(tuples, job.rules, part)
+    counts.require_conserved(name)
+    job.taken.remember(counts.spans)
+    cut = counts.cut_late(job.rules.max_late)
+    queued = counts.queue_from(cut) if cut is not None else 0
+    tuples = tuples if cut is None else outcome.cut_late(tuples, job.declared, part, cut)
+    given = numbers.reserve(name, part, counts.accepted, allow_gap=context.allow_gap, restate=context.restate)
+    job.taken.keep()
+    written = outcome.write_bronze(catalog.bronze(name), job.declared, tuples, counts, given)
+    kept = outcome.write_quarantine(catalog, name, job.declared, tuples, counts)
+    held = outcome.write_held(catalog, name, job.declared, tuples, counts)
+    _require_written(name, counts, written, kept, held)
+    moved = renumbering.renumber(context, name, part)
+    DirtySet(catalog).mark(name, part, _dirty(job, counts))
+    details = _details(job, counts, given) | {"queued": queued, "renumbered": moved}
+    if counts.quarantined[EXTRA] or counts.quarantined[MISSING]:
+        details["drift"] = outcome.drift_names(tuples, (EXTRA, MISSING))
+    return Entry(part, "ingest", name, "done", written, details=details)
+
+
+def _require_written(name: str, counts: Counts, *written: int) -> None:
+    expected = (counts.accepted, counts.quarantined.total(), counts.held)
+    if written != expected:
+        raise TransientError(
+            f"stream {name}, slice {counts.part}: {expected} tuples were accepted, quarantined and held, but {written}"
+            " written; the source changed meanwhile. Run the slice again"
+        )
+
+
+def _dirty(job: _Ingest, counts: Counts) -> list[DirtyRange]:
+    """Event times whose windows may be answered already: of late tuples, of others' slices, of history and gaps."""
+    part = job.part
+    ranges = []
+    if counts.late and counts.low is not None and counts.late_high is not None:
+        ranges.append(DirtyRange(part, counts.low, counts.late_high + 1, "late", counts.late))
+    if counts.high is not None and counts.high >= part.end:
+        ranges.append(DirtyRange(part, part.end, counts.high + 1, "early", counts.accepted))
+    if job.taken.is_refreshed or job.context.restate:
+        ranges.append(DirtyRange(part, part.start, part.end, "restated", counts.accepted))
+    elif not job.taken.is_newest and counts.accepted > counts.late:
+        ranges.append(DirtyRange(part, part.start, part.end, "history", counts.accepted - counts.late))
+    return ranges
+
+
+def _details(job: _Ingest, counts: Counts, given: NumberRange) -> dict[str, Any]:
+    return {
+        "read": counts.read,
+        "released": counts.released,
+        "accepted": given.count,
+        "filtered": dict(counts.filtered),
+        "quarantined": counts.quarantined.total(),
+        "reasons": dict(counts.quarantined),
+        "held": counts.held,
+        "late": counts.late,
+        "late_from": counts.low if counts.late else None,
+        "high": counts.high,
+        "event_times": [counts.low, counts.high] if counts.accepted else None,
+        "first": given.first,
+        "files": len(job.taken.chosen.files),
+        "in_order": bool(outcome.in_place(counts, len(counts.blocks))),
+        **job.taken.notes,
+    }
+
+
+def _covered(context: Context, name: str, part: Slice, inside: list[NumberRange]) -> Entry:
+    """A longer slice over ingested ones: nothing to ingest, its tuples are theirs."""
+    parts = {known.slice for known in inside}
+    own = [entry for entry in context.ledger.entries(stage="ingest", subject=name) if entry.slice in parts]
+    sums = ("read", "released", "accepted", "quarantined", "held", "queued", "late")
+    details: dict[str, Any] = {key: sum(entry.details.get(key, 0) for entry in own) for key in sums}
+    for key in ("filtered", "reasons"):
+        names = sorted({text for entry in own for text in entry.details.get(key, {})})
+        details[key] = {text: sum(entry.details.get(key, {}).get(text, 0) for entry in own) for text in names}
+    late = [entry.details["late_from"] for entry in own if entry.details.get("late_from") is not None]
+    details |= {"late_from": min(late, default=None), "first": min(known.first for known in inside)}
+    rows = sum(known.count for known in inside)
+    return Entry(part, "ingest", name, "done", rows, details=details | {"slices": len(inside)})

@@ -1,0 +1,66 @@
+"""What the ledger tells of a stream's slices in bronze: which event times and sequence numbers their tuples have."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from panelake.ledger import Entry
+from panelake.slices import Slice
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """One slice in bronze: event times in [low, high), the sequence numbers [first, end).
+
+    `token` differs whenever the slice was ingested with another outcome: panes made of the one before are stale.
+    """
+
+    slice: Slice
+    low: int
+    high: int
+    first: int
+    end: int
+    token: str = ""
+
+    def in_time(self, low: int, high: int) -> bool:
+        """Whether a tuple of the slice may lie in [low, high)."""
+        return self.first < self.end and self.low < high and low < self.high
+
+    def in_rows(self, low: int, high: int) -> bool:
+        """Whether a number of the slice lies in [low, high)."""
+        return max(low, self.first) < min(high, self.end)
+
+
+def ingested_slices(entries: Iterable[Entry], stream: str) -> list[Ingested]:
+    """The slices of a stream that are in bronze, oldest first; a longer slice over them has no tuples of its own."""
+    mine = (e for e in entries if e.stage == "ingest" and e.subject == stream and e.status == "done")
+    return sorted((_ingested(entry) for entry in mine if "slices" not in entry.details), key=lambda known: known.slice)
+
+
+def _ingested(entry: Entry) -> Ingested:
+    late_from, first = entry.details.get("late_from"), entry.details["first"]
+    last = entry.details.get("high")
+    low = entry.slice.start if late_from is None else min(late_from, entry.slice.start)
+    high = entry.slice.end if last is None else max(last + 1, entry.slice.end)
+    token = hashlib.sha256(json.dumps(entry.details, sort_keys=True).encode()).hexdigest()[:16]
+    return Ingested(entry.slice, low, high, first, first + entry.details["accepted"], token)
+
+
+def inside(known: Iterable[Ingested], part: Slice) -> list[Ingested]:
+    """The slice itself, or those that a longer one covers."""
+    return [one for one in known if part.start <= one.slice.start and one.slice.end <= part.end]
+
+
+def known_numbers(known: Sequence[Ingested], low: int, high: int) -> tuple[int, int]:
+    """The longest run of sequence numbers without a hole that holds [low, high)."""
+    ascending = sorted(known, key=lambda one: (one.first, one.end))
+    for one in ascending:
+        if one.first <= high:
+            high = max(high, one.end) if one.end >= low else high
+    for one in reversed(ascending):
+        if one.end >= low:
+            low = min(low, one.first) if one.first <= high else low
+    return low, high

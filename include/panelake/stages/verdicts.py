@@ -1,0 +1,203 @@
+"""Verdicts: what becomes of each tuple of a slice, and how many there are of each.
+
+Checks in order: parse, event time, future, lateness, unique, `where` (NULL drops). A tuple whose own slice is still
+to come is held, after the checks on its time and before the others, which are made when it is released. Tuples
+released were read and checked by an earlier slice: they are neither late nor too early.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+from panelake.durations import format_duration
+from panelake.slices import Slice
+from panelake.sources.source import BLOCK, FAULT, FILE, column, nothing
+from panelake.spark.numbering import Block, bucket_width
+
+ACCEPTED, FILTERED, QUARANTINED, HELD, ELSEWHERE = "accepted", "filtered", "quarantined", "held", "elsewhere"
+VERDICT, REASON, RELEASED, DUPLICATE, MINE = "_verdict", "_reason", "_released", "_duplicate", "_mine"
+_PARTITION, _BUCKET = "_partition", "_bucket"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A stream's rules as they are in force for a slice; `where` pairs each filter's text with its checked SQL."""
+
+    event_time: str
+    lateness: int
+    future: int
+    where: tuple[tuple[str, str], ...]
+    unique: tuple[str, ...]
+    max_late: int
+
+    @classmethod
+    def recorded(cls, values: Mapping[str, Any]) -> Rules:
+        where = tuple((text, sql) for text, sql in values["where"])
+        return cls(**{**values, "where": where, "unique": tuple(values["unique"])})
+
+
+@dataclass
+class Counts:
+    """What one pass over a slice's tuples found; `histogram` holds accepted ones by time bucket."""
+
+    part: Slice
+    read: int = 0
+    released: int = 0
+    held: int = 0
+    late: int = 0
+    low: int | None = None
+    high: int | None = None
+    late_high: int | None = None
+    filtered: Counter[str] = field(default_factory=Counter)
+    quarantined: Counter[str] = field(default_factory=Counter)
+    histogram: Counter[int] = field(default_factory=Counter)
+    blocks: dict[int, Block] = field(default_factory=dict)
+    is_mixed: bool = False
+    spans: dict[str, tuple[int, int] | None] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> int:
+        return self.histogram.total()
+
+    def cut_late(self, most: int) -> int | None:
+        """The time from which late tuples are too many for one run; the earliest bucket is always taken."""
+        taken = 0
+        for index, bucket in enumerate(sorted(time for time in self.histogram if time < self.part.start)):
+            taken += self.histogram[bucket]
+            if index and taken > most:
+                return bucket
+        return None
+
+    def queue_from(self, cut: int) -> int:
+        """Count late tuples from the cut on as held; give how many."""
+        queued = [bucket for bucket in self.histogram if cut <= bucket < self.part.start]
+        number = sum(self.histogram.pop(bucket) for bucket in queued)
+        self.held += number
+        self.late -= number
+        self.late_high = cut - 1
+        self.is_mixed = True
+        return number
+
+    def require_conserved(self, stream: str) -> None:
+        """Check that read + released = accepted + filtered + quarantined + held, or the count itself is wrong."""
+        came = self.read + self.released
+        went = self.accepted + self.filtered.total() + self.quarantined.total() + self.held
+        if came != went:
+            raise AssertionError(f"stream {stream}, slice {self.part}: {came} tuples came, {went} went")
+
+
+def classified(tuples: DataFrame, rules: Rules, part: Slice, before: Iterable[Slice]) -> DataFrame:
+    """Each tuple with its `_verdict` and, unless accepted or held, the `_reason`; `before` was ingested earlier."""
+    time = F.unix_micros(column(rules.event_time))
+    fault = F.when(~F.col(RELEASED), F.coalesce(F.col(FAULT), _time_fault(time, rules, part)))
+    early = ~F.col(RELEASED) & (time >= part.end) & ~in_spans(time, before)
+    duplicate = F.when(F.col(DUPLICATE), "duplicate by " + ", ".join(rules.unique)) if rules.unique else nothing()
+    filtered = _first_failing(rules.where)
+    bad = F.coalesce(fault, F.when(~early, duplicate))
+    verdict = (
+        F.when(~F.col(MINE), ELSEWHERE)
+        .when(fault.isNotNull(), QUARANTINED)
+        .when(early, HELD)
+        .when(bad.isNotNull(), QUARANTINED)
+        .when(filtered.isNotNull(), FILTERED)
+        .otherwise(ACCEPTED)
+    )
+    reason = F.when(F.col(MINE), F.coalesce(bad, F.when(~early, filtered)))
+    return tuples.withColumn(VERDICT, verdict).withColumn(REASON, reason)
+
+
+def is_sound(rules: Rules, part: Slice, before: Iterable[Slice]) -> Column:
+    """Whether a tuple passes every check that comes before `unique`, and is not held."""
+    time = F.unix_micros(column(rules.event_time))
+    fault = F.when(~F.col(RELEASED), F.coalesce(F.col(FAULT), _time_fault(time, rules, part)))
+    early = ~F.col(RELEASED) & (time >= part.end) & ~in_spans(time, before)
+    return F.col(MINE) & fault.isNull() & ~early
+
+
+def in_spans(time: Column, spans: Iterable[Slice]) -> Column:
+    """Whether microseconds lie in one of the spans."""
+    inside = F.lit(False)  # noqa: FBT003 - Spark's signature
+    for span in spans:
+        inside |= (time >= span.start) & (time < span.end)
+    return inside
+
+
+def _time_fault(time: Column, rules: Rules, part: Slice) -> Column:
+    too_late = f"late by more than {format_duration(rules.lateness)}" if rules.lateness else "late"
+    return (
+        F.when(time.isNull(), "event time is NULL")
+        .when(time >= part.end + rules.future, f"more than {format_duration(rules.future)} in the future")
+        .when(F.lit(part.start) - time > rules.lateness, too_late)
+        .otherwise(nothing())
+    )
+
+
+def _first_failing(conditions: Iterable[tuple[str, str]]) -> Column:
+    """The first stream filter that drops the tuple, NULL where none does."""
+    failing = nothing()
+    for text, sql in reversed(tuple(conditions)):
+        failing = F.when(F.expr(sql), failing).otherwise(F.lit(text))
+    return failing
+
+
+def count(tuples: DataFrame, rules: Rules, part: Slice) -> Counts:
+    """One job: tuples by verdict and reason, accepted ones by partition and time bucket."""
+    time = F.unix_micros(column(rules.event_time))
+    width = bucket_width(part.start, part.end)
+    accepted = F.col(VERDICT) == ACCEPTED
+    bucket = F.when(accepted, time - F.pmod(time - part.start, F.lit(width)))
+    groups = tuples.groupBy(
+        VERDICT, REASON, RELEASED, FILE, BLOCK, F.spark_partition_id().alias(_PARTITION), bucket.alias(_BUCKET)
+    )
+    usable = F.when(F.col(FAULT).isNull(), time)
+    rows = groups.agg(F.count(F.lit(1)).alias("n"), F.min(usable).alias("low"), F.max(usable).alias("high")).collect()
+    return tallied(rows, part)
+
+
+def tallied(rows: Iterable[Row], part: Slice) -> Counts:
+    """The counts of the grouped rows."""
+    counts = Counts(part)
+    for row in rows:
+        _add_span(counts, row)
+        if row[VERDICT] == ELSEWHERE:
+            continue
+        if row[RELEASED]:
+            counts.released += row["n"]
+        else:
+            counts.read += row["n"]
+        if row[VERDICT] == ACCEPTED:
+            _add_accepted(counts, row)
+        elif row[VERDICT] == HELD:
+            counts.held += row["n"]
+        else:
+            (counts.filtered if row[VERDICT] == FILTERED else counts.quarantined)[row[REASON]] += row["n"]
+    return counts
+
+
+def _add_accepted(counts: Counts, row: Row) -> None:
+    counts.histogram[row[_BUCKET]] += row["n"]
+    if row[_BUCKET] < counts.part.start:
+        counts.late += row["n"]
+        counts.late_high = row["high"] if counts.late_high is None else max(counts.late_high, row["high"])
+    counts.low = row["low"] if counts.low is None else min(counts.low, row["low"])
+    counts.high = row["high"] if counts.high is None else max(counts.high, row["high"])
+    block = Block(row[_PARTITION], row[FILE], row[BLOCK], row["n"], row["low"], row["high"])
+    known = counts.blocks.get(block.partition)
+    counts.is_mixed |= known is not None and (known.file, known.start) != (block.file, block.start)
+    counts.blocks[block.partition] = block if known is None else known.joined(block)
+
+
+def _add_span(counts: Counts, row: Row) -> None:
+    """The span of all usable tuples of a file, whichever slice they belong to."""
+    if row[RELEASED]:
+        return
+    known = counts.spans.get(row[FILE])
+    own = None if row["low"] is None else (row["low"], row["high"])
+    both = [span for span in (known, own) if span is not None]
+    counts.spans[row[FILE]] = (min(low for low, _ in both), max(high for _, high in both)) if both else None

@@ -1,0 +1,167 @@
+"""Windows: every window that the slice completes, and every answered one that its tuples change, into staging.
+
+Late tuples and history change windows of slices already answered; those are answered again with the slice that
+brought the tuples, so that gold stays a function of bronze, whatever the order of slices.
+
+One Spark job a stream: panes are brought together by group, the sliding kernel combines them at a constant cost per
+window, and Spark lowers the states to the queries' columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from panelake.aggregates import presence, states_of
+from panelake.context import Context
+from panelake.language.query import AggregateQuery
+from panelake.ledger import Entry
+from panelake.planning.pane_set import PaneSet, key_column, key_expressions, window_spec
+from panelake.planning.plan import Plan
+from panelake.slices import Slice
+from panelake.spark.chunks import CHUNK, chunks_of
+from panelake.spark.delta import arrow_schema
+from panelake.spark.slide import END, QUERY, START, WindowTask, slide_partition
+from panelake.stages.due import answered_slices, changed_span, due_in_rows, due_in_time
+from panelake.stages.known_slices import Ingested, ingested_slices
+from panelake.stages.lowering import lower
+from panelake.stages.overflow import overflow_refuses
+from panelake.stages.pane_reader import Need, Span, read_panes, sources
+from panelake.stages.pane_sets import plan_of
+from panelake.stages.panes import ROW, SET, UNIT
+from panelake.stages.registry import register_new
+from panelake.stages.sketches import with_sketches
+from panelake.staging import staged_rows
+
+
+def run(context: Context, part: Slice) -> list[Entry]:
+    """Answer the windows of every stream that a query reads."""
+    streams = [name for name in context.workspace.streams if context.workspace.queries_of(name)]
+    return [entry for name in streams for entry in _stream_windows(context, name, part)]
+
+
+def _stream_windows(context: Context, name: str, part: Slice) -> list[Entry]:
+    queries = context.workspace.queries_of(name)
+    changed = register_new(context, queries)
+    current = [query for query in queries if query.name not in changed]
+    refused = [_refused(part, query) for query in queries if query.name in changed]
+    return (_answers(context, name, part, current) if current else []) + refused
+
+
+def _answers(context: Context, name: str, part: Slice, queries: Sequence[AggregateQuery]) -> list[Entry]:
+    entries = context.ledger.entries()
+    known = ingested_slices(entries, name)
+    plan = plan_of(context, name)
+    sets = [made for made in (_of(made, queries) for made in plan.sets) if made.queries]
+    tasks = [_task(query, made, _due(query, known, part, entries)) for made in sets for query in made.queries]
+    found = [sources(_need(made, tasks), known, entries, name, part) for made in sets]
+    tasks = _chunked(tasks, sets, plan, _partitions(context))
+    answers = answered(read_panes(context, name, found), tasks, queries)
+    folder = context.catalog.staging(name, part)
+    with overflow_refuses(name, part):
+        answers.write.mode("overwrite").partitionBy(QUERY).parquet(folder)
+    return [_entry(part, task, staged_rows(folder, task.query), answers) for task in tasks]
+
+
+def _of(made: PaneSet, queries: Sequence[AggregateQuery]) -> PaneSet:
+    """The set as the queries read it: its cuts, and their states alone."""
+    return replace(made, queries=tuple(query for query in made.queries if query in queries))
+
+
+def _refused(part: Slice, query: AggregateQuery) -> Entry:
+    why = f"{query.file} changed its meaning since its gold was made; run panelake restate --query {query.name}"
+    details = {"why": why, "due": 0, "ends": [], "types": {}}
+    return Entry(part, "windows", query.name, "refused", 0, details=details)
+
+
+def _entry(part: Slice, task: WindowTask, rows: int, answers: DataFrame) -> Entry:
+    prefix = f"{task.query}/"
+    types = {
+        field.name.removeprefix(prefix): field.dataType.simpleString()
+        for field in answers.schema
+        if field.name.startswith(prefix)
+    }
+    ends = [task.window.end(task.first), task.window.end(task.last - 1)] if task.last > task.first else []
+    details = {"due": task.last - task.first, "ends": ends, "types": types}
+    return Entry(part, "windows", task.query, "done", rows, details=details)
+
+
+def _due(query: AggregateQuery, known: Sequence[Ingested], part: Slice, entries: Sequence[Entry]) -> range:
+    window = window_spec(query.window)
+    if query.window.kind == "ROW":
+        return due_in_rows(window, known, part)
+    return due_in_time(window, changed_span(known, part), answered_slices(entries, query.name))
+
+
+def _task(query: AggregateQuery, made: PaneSet, due: range) -> WindowTask:
+    position = UNIT if query.window.kind == "TS" else ROW
+    keys = tuple(key_column(expression) for expression in key_expressions(query))
+    window = window_spec(query.window)
+    return WindowTask(
+        query.name, made.name, position, keys, states_of(query), presence(query), window, due.start, due.stop
+    )
+
+
+def _need(made: PaneSet, tasks: Sequence[WindowTask]) -> Need:
+    mine = [task for task in tasks if task.pane_set == made.name]
+    return Need(made, _reach(mine, UNIT), _reach(mine, ROW))
+
+
+def _reach(tasks: Iterable[WindowTask], position: str) -> Span | None:
+    """From the first due window's start to the last one's end, over all tasks on an axis."""
+    due = [task for task in tasks if task.position == position and task.first < task.last]
+    if not due:
+        return None
+    return min(t.window.start(t.first) for t in due), max(t.window.end(t.last - 1) for t in due)
+
+
+def answered(panes: DataFrame, tasks: Sequence[WindowTask], queries: Sequence[AggregateQuery]) -> DataFrame:
+    """The wide frame of all queries' window rows."""
+    keys = sorted({key for task in tasks for key in task.keys})
+    states = sorted({state.column for task in tasks for state in task.states if state.fold != "sketch"})
+    axes = [name for name in (UNIT, ROW) if any(task.position == name for task in tasks)]
+    columns = panes.select(SET, F.explode(_chunks(tasks)).alias(CHUNK), *axes, *keys, *states)
+    schema = _window_schema(arrow_schema(columns), [*keys, *states])
+    # A Python worker imports the function's own module: this one would bring all of pyspark's client with it.
+    slide = partial(slide_partition, tasks=tuple(tasks), schema=schema)
+    spread = columns.repartition(SET, CHUNK, *keys)
+    windows = with_sketches(spread.mapInArrow(slide, from_arrow_schema(schema)), panes, tasks)
+    types = {field.name: field.dataType.simpleString() for field in columns.schema}
+    return lower(windows, queries, types)
+
+
+def _partitions(context: Context) -> int:
+    """How many partitions Spark makes of a shuffle: about the number of cores."""
+    return int(context.spark.conf.get("spark.sql.shuffle.partitions", "1"))
+
+
+def _chunked(tasks: Sequence[WindowTask], sets: Sequence[PaneSet], plan: Plan, partitions: int) -> list[WindowTask]:
+    """The tasks, with time or rows in chunks where a set has fewer groups than would keep every core at work."""
+    chunked = list(tasks)
+    for made in sets:
+        wanted = 2 * partitions // plan.statistics.groups_of(made.keys)
+        mine = [task for task in tasks if task.pane_set == made.name and task.first < task.last]
+        if wanted > 1 and mine and (made.time is None or made.rows is None):
+            chunks = chunks_of(*(_reach(mine, mine[0].position) or (0, 1)), [task.window for task in mine], wanted)
+            chunked = [replace(one, chunks=chunks) if one.pane_set == made.name else one for one in chunked]
+    return chunked
+
+
+def _chunks(tasks: Sequence[WindowTask]) -> Column:
+    """The chunks a pane goes to, as an array: one, unless its set is in chunks."""
+    found = F.array(F.lit(0).cast("bigint"))
+    for task in {task.pane_set: task for task in tasks if task.chunks}.values():
+        if task.chunks is not None:
+            found = F.when(F.col(SET) == task.pane_set, F.expr(task.chunks.sql(f"`{task.position}`"))).otherwise(found)
+    return found
+
+
+def _window_schema(panes: pa.Schema, carried: list[str]) -> pa.Schema:
+    place = [(QUERY, pa.string()), (START, pa.int64()), (END, pa.int64())]
+    return pa.schema([*place, *(panes.field(name) for name in carried)])

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from panelake.errors import BadInputError, PartDownError
+from panelake.sources.files import list_files
+
+
+def test_files_come_in_the_order_of_their_names_without_hidden_and_unfinished_ones(tmp_path):
+    for name in ("b.json", "a.json", ".c.json", "_d.json", "deep/e.json", "_tmp/f.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found = list_files("cars", str(tmp_path))
+    assert [file.path for file in found] == [str(tmp_path / name) for name in ("a.json", "b.json", "deep/e.json")]
+    assert found[0].size == 1
+
+
+def test_a_path_that_does_not_exist_is_named_unless_it_may_be_missing(tmp_path):
+    with pytest.raises(PartDownError, match="nowhere does not exist"):
+        list_files("cars", str(tmp_path / "nowhere"))
+    assert list_files("cars", str(tmp_path / "nowhere"), may_be_missing=True) == []
+
+
+def test_a_link_out_of_the_path_is_refused_and_one_inside_is_not(tmp_path):
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    (landing / "a").write_text("x")
+    (landing / "inside").symlink_to(landing / "a")
+    assert len(list_files("cars", str(landing))) == 2
+    (landing / "outside").symlink_to("/etc/hostname")
+    with pytest.raises(BadInputError, match="outside is a link to /etc/hostname, outside of the source path"):
+        list_files("cars", str(landing))
