@@ -1,0 +1,106 @@
+"""The gate: Great Expectations judges all metrics of a slice as one small frame.
+
+Three expectations over rows of (observed, low, high) judge any number of rules at the same cost; what they name as
+unexpected has failed. Anything the gate cannot judge has failed too.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import pandas as pd  # type: ignore[import-untyped]
+
+from panelake.quality.metric import Metric, Verdict
+
+_PLACE = "place"
+_import_lock = Lock()
+
+
+def load_expectations() -> Any:
+    """Great Expectations, imported on first use: that takes seconds, and other work can go on meanwhile."""
+    with _import_lock, _warnings_left_alone():
+        import great_expectations  # noqa: PLC0415 - takes seconds
+
+    return great_expectations
+
+
+@contextmanager
+def _warnings_left_alone() -> Iterator[None]:
+    """Undo what the import does to the process: it redirects every warning into logging, and warns of itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+        logging.captureWarnings(False)  # noqa: FBT003 - its signature
+
+
+def quiet_context() -> Any:
+    """A context that lives in memory: no progress bars, no folder for a site, nothing over the network."""
+    gx = load_expectations()
+    from great_expectations.data_context.types.base import (  # noqa: PLC0415 - takes seconds
+        DataContextConfig,
+        InMemoryStoreBackendDefaults,
+        ProgressBarsConfig,
+    )
+
+    stores = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
+    bars = ProgressBarsConfig(globally=False)
+    config = DataContextConfig(store_backend_defaults=stores, progress_bars=bars, analytics_enabled=False)
+    return gx.get_context(mode="ephemeral", project_config=config)
+
+
+def judged(metrics: Sequence[Metric]) -> list[Verdict]:
+    """A verdict on each metric, in order, with a sample of failing rows where it failed."""
+    if not metrics:
+        return []
+    failed = _failing_places(_frame(metrics))
+    return [_verdict(metric, failed=place in failed) for place, metric in enumerate(metrics)]
+
+
+def _verdict(metric: Metric, *, failed: bool) -> Verdict:
+    began = time.perf_counter()
+    sample = metric.sample() if failed else []
+    return Verdict(metric, not failed, sample, time.perf_counter() - began)
+
+
+def _frame(metrics: Sequence[Metric]) -> pd.DataFrame:
+    """Numbers stay Python's own: a count beyond 2^53 is compared exactly."""
+    numbers = {
+        name: pd.Series([getattr(m, name) for m in metrics], dtype=object) for name in ("observed", "low", "high")
+    }
+    return pd.DataFrame({_PLACE: range(len(metrics)), **numbers})
+
+
+def _failing_places(frame: pd.DataFrame) -> set[int]:
+    context = quiet_context()
+    source = context.data_sources.add_pandas("metrics").add_dataframe_asset("slice")
+    batch = source.add_batch_definition_whole_dataframe("slice").get_batch({"dataframe": frame})
+    places = {"result_format": "COMPLETE", "unexpected_index_column_names": [_PLACE]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas' own deprecations inside Great Expectations
+        results = batch.validate(_suite(), result_format=places).results
+    failing: set[int] = set()
+    for result in results:
+        if not result.success:
+            named = {row[_PLACE] for row in result.result.get("unexpected_index_list") or ()}
+            failing |= named or set(frame[_PLACE])
+    return failing
+
+
+def _suite() -> Any:
+    gx = load_expectations()
+    expectations = gx.expectations
+    within = {"or_equal": True, "ignore_row_if": "either_value_is_missing"}
+    return gx.ExpectationSuite(
+        "metrics",
+        expectations=[
+            expectations.ExpectColumnValuesToNotBeNull(column="observed"),
+            expectations.ExpectColumnPairValuesAToBeGreaterThanB(column_A="observed", column_B="low", **within),
+            expectations.ExpectColumnPairValuesAToBeGreaterThanB(column_A="high", column_B="observed", **within),
+        ],
+    )

@@ -1,0 +1,86 @@
+"""Builds the report: reads what the tables hold, with bounds on all of it, and writes the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from panelake.catalog import Catalog
+from panelake.context import Context
+from panelake.numbers import Numbers
+from panelake.pane_plan import plan_of
+from panelake.report.answers import newest_rows
+from panelake.report.continuity import continuity
+from panelake.report.history import SliceFacts, read_history
+from panelake.report.pages import overview, query_page, slice_page, stream_page
+from panelake.report.pane_picture import pane_picture
+from panelake.report.quarantine import reasons
+from panelake.report.site import INDEX, write_site
+from panelake.report.strips import page_of
+from panelake.report.verdicts import rule_results
+from panelake.slices import Slice, to_microseconds
+from panelake.workspace import Workspace
+
+DETAILED = 100  # the newest slices, each with a page of its own
+DRAWN_ROWS = 20_000  # a query's newest answers, for its charts
+REFUSED_KEPT = 20  # older slices that were refused keep theirs
+
+
+@dataclass(frozen=True)
+class Built:
+    """Where the report's first page is, and how many pages there are."""
+
+    path: str
+    pages: int
+
+
+def build_report(context: Context, built_at: int | None = None) -> Built:
+    """Draw every page anew; `built_at` (microseconds) is the one thing taken from the clock."""
+    now = to_microseconds(datetime.now(UTC)) if built_at is None else built_at
+    workspace, catalog = context.workspace, context.catalog
+    history = read_history(catalog)
+    paged = with_pages(history)
+    kept = {facts.slice for facts in paged}
+    pages = {INDEX: str(overview(workspace, history, DETAILED, kept, now))}
+    pages |= _slice_pages(workspace, catalog, paged)
+    pages |= _query_pages(context, history[-DETAILED:])
+    pages |= _stream_pages(workspace, catalog, history[-DETAILED:])
+    return Built(write_site(catalog.report, pages), len(pages))
+
+
+def with_pages(history: Sequence[SliceFacts]) -> list[SliceFacts]:
+    """The slices that have a page: the newest, and of the older ones those last refused."""
+    refused = [facts for facts in history[:-DETAILED] if facts.quality == "refused"]
+    return [*refused[-REFUSED_KEPT:], *history[-DETAILED:]]
+
+
+def _slice_pages(workspace: Workspace, catalog: Catalog, paged: Sequence[SliceFacts]) -> dict[str, str]:
+    parts = [facts.slice for facts in paged]
+    rules = rule_results(catalog.quality, parts)
+    around: list[Slice | None] = [None, *parts, None]
+    return {
+        page_of(facts.slice): str(slice_page(workspace, facts, rules[facts.slice], (around[place], around[place + 2])))
+        for place, facts in enumerate(paged)
+    }
+
+
+def _query_pages(context: Context, shown: Sequence[SliceFacts]) -> dict[str, str]:
+    workspace, catalog = context.workspace, context.catalog
+    plans = {name: plan_of(context, name) for name in workspace.streams}
+    pages = {}
+    for query in workspace.queries.values():
+        rows = newest_rows(catalog.gold(query.name), query, DRAWN_ROWS)
+        panes = pane_picture(plans[query.stream], query)
+        pages[f"query/{query.name}.html"] = str(query_page(workspace, query, shown, panes, rows))
+    return pages
+
+
+def _stream_pages(workspace: Workspace, catalog: Catalog, shown: Sequence[SliceFacts]) -> dict[str, str]:
+    numbers = Numbers(catalog)
+    pages = {}
+    for name in workspace.streams:
+        why = reasons(catalog.quarantine(name), name, shown)
+        given = continuity(numbers.taken(name))
+        pages[f"stream/{name}.html"] = str(stream_page(workspace, name, shown, why, given))
+    return pages

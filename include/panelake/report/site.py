@@ -1,0 +1,57 @@
+"""Writes the pages of the report, each whole or not at all, and removes those of slices that are no longer shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import uuid4
+
+from pyarrow import fs
+
+from panelake import tables
+from panelake.errors import PartDownError
+
+INDEX = "index.html"
+
+
+def write_site(address: str, pages: Mapping[str, str]) -> str:
+    """Write pages by their path below the address, the index last; give the index's path."""
+    order = sorted(pages, key=lambda path: (path == INDEX, path))
+    try:
+        write = _write_local if tables.is_local(address) else _write_remote
+        write(address, {path: pages[path] for path in order})
+    except OSError as error:
+        raise PartDownError(f"the report cannot be written to {address}: {error}; make the folder writable") from None
+    return f"{address.removeprefix('file://')}/{INDEX}"
+
+
+def _write_local(address: str, pages: Mapping[str, str]) -> None:
+    root = Path(address.removeprefix("file://"))
+    for path, html in pages.items():
+        _write_page(root / path, html.encode())
+    for stale in root.rglob("*.html"):
+        if str(stale.relative_to(root)) not in pages:
+            stale.unlink(missing_ok=True)
+
+
+def _write_page(target: Path, html: bytes) -> None:
+    """Two runs may build at once: a page that changed is moved into place whole."""
+    if target.is_file() and target.read_bytes() == html:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_name(f".{target.name}.{uuid4().hex}")
+    fresh.write_bytes(html)
+    fresh.replace(target)
+
+
+def _write_remote(address: str, pages: Mapping[str, str]) -> None:
+    store, root = fs.FileSystem.from_uri(address)
+    for path, html in pages.items():
+        store.create_dir(str(Path(root, path).parent), recursive=True)
+        with store.open_output_stream(f"{root}/{path}") as output:
+            output.write(html.encode())
+    there = store.get_file_info(fs.FileSelector(root, recursive=True))
+    for file in there:
+        inside = file.path.removeprefix(f"{root}/")
+        if file.type == fs.FileType.File and inside.endswith(".html") and inside not in pages:
+            store.delete_file(file.path)

@@ -1,0 +1,103 @@
+"""Trend lines over the slices shown: tuples, late, quarantined, published, freshness, seconds, shedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup
+
+from panelake.durations import SECOND
+from panelake.flow import STAGES
+from panelake.report import words
+from panelake.report.charts import Axes, Series, line_chart
+from panelake.report.history import SliceFacts, missing_between
+from panelake.report.scales import clock_step
+
+Point = SliceFacts | None
+Measure = Callable[[SliceFacts], float | None]
+
+
+def trends(shown: Sequence[SliceFacts]) -> list[Markup]:
+    """The charts that have something to draw."""
+    places, points = with_gaps(shown)
+    if not points:
+        return []
+    seconds = Axes(value=words.seconds, tick=words.seconds, step=clock_step)
+    charts = [
+        line_chart("Tuples accepted, by stream", places, _by_stream(points, "accepted")),
+        line_chart("Tuples quarantined, by stream", places, _by_stream(points, "quarantined")),
+        line_chart("Late tuples accepted, by stream", places, _by_stream(points, "late")),
+        line_chart("Answers published, by query", places, _by_query(points)),
+        line_chart("From the slice's end to its publication", places, [_series("delay", points, _delay)], seconds),
+        line_chart("Seconds, by stage", places, _by_stage(points), seconds),
+        line_chart("Tuples shed by joins", places, [_series("shed", points, lambda facts: facts.shed)]),
+        line_chart("Accuracy of joins", places, _accuracies(points), Axes(value=words.share, tick=words.share)),
+    ]
+    return [chart for chart in charts if chart is not None]
+
+
+def stream_trends(shown: Sequence[SliceFacts], stream: str) -> list[Markup]:
+    """What one stream brought, slice by slice."""
+    places, points = with_gaps(shown)
+    counts = (("Tuples accepted", "accepted"), ("Late tuples accepted", "late"), ("Tuples quarantined", "quarantined"))
+    charts = [line_chart(title, places, [_of_stream(points, stream, count)]) for title, count in counts]
+    return [chart for chart in charts if chart is not None]
+
+
+def with_gaps(shown: Sequence[SliceFacts]) -> tuple[list[int], list[Point]]:
+    """Places and what is there: each slice, and nothing where slices are missing, so that lines break."""
+    found: dict[int, Point] = {gap.start: None for gap in missing_between([facts.slice for facts in shown])}
+    found |= {facts.slice.start: facts for facts in shown}
+    places = sorted(found)
+    return places, [found[place] for place in places]
+
+
+def _series(name: str, points: Sequence[Point], measure: Measure) -> Series:
+    return Series(name, [None if facts is None else measure(facts) for facts in points])
+
+
+def _subjects(points: Sequence[Point], stage: str) -> list[str]:
+    return sorted({outcome.subject for facts in points if facts for outcome in facts.of_stage(stage)})
+
+
+def _by_stream(points: Sequence[Point], count: str) -> list[Series]:
+    return [_of_stream(points, stream, count) for stream in _subjects(points, "ingest")]
+
+
+def _of_stream(points: Sequence[Point], stream: str, count: str) -> Series:
+    return _series(stream, points, lambda facts: _ingested(facts, stream, count))
+
+
+def _by_query(points: Sequence[Point]) -> list[Series]:
+    def measure(query: str) -> Measure:
+        return lambda facts: _published(facts, query)
+
+    return [_series(query, points, measure(query)) for query in _subjects(points, "publish")]
+
+
+def _ingested(facts: SliceFacts, stream: str, count: str) -> float | None:
+    found = facts.outcome("ingest", stream)
+    return None if found is None else found.details.get(count)
+
+
+def _published(facts: SliceFacts, query: str) -> float | None:
+    found = facts.outcome("publish", query)
+    return None if found is None or found.refused else found.rows
+
+
+def _by_stage(points: Sequence[Point]) -> list[Series]:
+    def measure(stage: str) -> Measure:
+        return lambda facts: facts.seconds.get(stage)
+
+    return [_series(stage.name, points, measure(stage.name)) for stage in STAGES]
+
+
+def _delay(facts: SliceFacts) -> float | None:
+    return None if facts.freshness is None else facts.freshness / SECOND
+
+
+def _accuracies(points: Sequence[Point]) -> list[Series]:
+    return [
+        _series("estimated", points, lambda facts: facts.estimated_accuracy),
+        _series("measured", points, lambda facts: facts.measured_accuracy),
+    ]
