@@ -1,0 +1,57 @@
+"""The flow of each workspace as a DAG: one run a slice, one task a stage.
+
+The workspaces are the folders of PANELAKE_WORKSPACES, else the example worlds. A run works on its data interval and
+on nothing else, so that retries and backfills give what the first run would have given.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from airflow.sdk import DAG, chain, task
+
+from panelake.flow import STAGES
+from panelake.orchestration.assets import outlets
+from panelake.orchestration.deadlines import slice_deadline
+from panelake.orchestration.refusals import tell_refusal
+from panelake.orchestration.tasks import SPARK_POOL, run_flow_stage
+from panelake.orchestration.timetable import SliceTimetable
+from panelake.orchestration.workspaces import dag_id, scheduled_workspaces
+from panelake.slices import to_datetime
+from panelake.workspace import Workspace
+
+
+def slices(workspace: Workspace) -> DAG:
+    """The DAG of one workspace."""
+    with DAG(
+        dag_id=dag_id(workspace),
+        description=f"the workspace {workspace.root}, slice by slice",
+        schedule=SliceTimetable(workspace.slice_length),
+        start_date=to_datetime(0),
+        catchup=False,  # the first run is the newest slice; the timetable lets none out after it
+        max_active_runs=1,
+        deadline=slice_deadline(workspace),
+        tags=["panelake", workspace.name],
+        doc_md=__doc__,
+        default_args={
+            "pool": SPARK_POOL,
+            "retries": 3,  # spent on transient errors alone: any other ends the task at once
+            "retry_delay": timedelta(seconds=10),
+            "retry_exponential_backoff": True,
+            "max_retry_delay": timedelta(minutes=5),
+            "on_failure_callback": tell_refusal,
+        },
+    ) as dag:
+        stages = [
+            task(task_id=stage.name, doc_md=stage.does, outlets=outlets(workspace, stage.name))(run_flow_stage)(
+                str(workspace.root), stage.name
+            )
+            for stage in STAGES
+        ]
+        stages[-1].as_teardown(on_failure_fail_dagrun=True)  # the report also tells of a slice that was refused
+        chain(*stages)
+    return dag
+
+
+for each in scheduled_workspaces():
+    globals()[dag_id(each)] = slices(each)

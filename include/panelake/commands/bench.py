@@ -1,0 +1,41 @@
+"""`panelake bench`: the benchmarks, peers side by side in one run, as a JSON table of ratios."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+
+from panelake.cli import print_json
+from panelake.errors import BadInputError
+from panelake.home import home
+
+_PACKAGE = "panelake.benchmarks"
+_NAMES = ("windows",)
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Which, and how large."""
+    command.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(_NAMES)}; default: all")
+    command.add_argument("--tuples", type=int, default=10_000_000, help="the stream's size (default 10,000,000)")
+    command.add_argument("--data", type=Path, default=None, metavar="DIR", help="where the streams are kept")
+    command.add_argument("--master", default=None, metavar="URL", help="sc://host:port, spark://host:port or local[*]")
+
+
+def run(options: argparse.Namespace) -> int:
+    """One document, whether asked for with --json or not; exit 1 is for gates, a missed target is only told."""
+    unknown = [name for name in options.names if name not in _NAMES]
+    if unknown:
+        raise BadInputError(f"unknown benchmark {unknown[0]!r}; expected one of {', '.join(_NAMES)}")
+    if options.tuples < 1:
+        raise BadInputError(f"--tuples {options.tuples} must be at least 1")
+    from panelake.spark.session import spark_session  # noqa: PLC0415 - takes seconds that --help need not pay
+
+    folder = options.data or home() / "benchmarks"
+    with spark_session(options.master, "panelake bench") as spark:
+        found = {
+            name: import_module(f"{_PACKAGE}.{name}").run(spark, folder, options.tuples)
+            for name in options.names or _NAMES
+        }
+    print_json(found)
+    return 0
