@@ -1,0 +1,112 @@
+"""`panelake bench windows`: all windows of ten queries over an hour of traffic, ours beside the peers' best.
+
+One warm session, one run, sinks that write nothing for everyone. Ratios are what counts: seconds are this machine's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from panelake.benchmarks import ours, peers
+from panelake.benchmarks.stream import Stream, make
+from panelake.benchmarks.timing import rounded, seconds
+from panelake.planning.plan import Statistics, build_plan
+
+TIMES = ((180, 60), (300, 60), (600, 60), (900, 60), (1800, 60), (120, 30), (240, 30), (600, 30), (60, 10), (120, 10))
+ELEVENTH = (300, 30)
+ROWS = ((200, 50), (400, 100))
+UNIT = 10
+MANY_GROUPS = 1_000
+FEW_GROUPS = 6
+_SLIDE_MICROSECONDS = 360_000
+
+
+def run(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
+    """Every comparison, with few groups and with many, and whether each target is reached."""
+    few, many = make(folder, tuples, FEW_GROUPS), make(folder, tuples, MANY_GROUPS)
+    results = {"few_groups": _compared(spark, few), "many_groups": _compared(spark, many)}
+    results["few_groups"] |= {"rows_too": _rows_too(spark, few), "wide_windows": _wide(spark, few)}
+    return {"tuples": tuples, **results, "sharing": _sharing(spark, folder, tuples), "targets": _targets(results)}
+
+
+def _compared(spark: SparkSession, stream: Stream) -> dict[str, Any]:
+    """Seconds of everyone for the ten time queries, and the ratios to ours."""
+    found = {
+        "panelake": seconds(lambda: _ours(spark, stream, TIMES)),
+        "panelake_11": seconds(lambda: _ours(spark, stream, (*TIMES, ELEVENTH))),
+        "spark_group_by": seconds(lambda: peers.spark_group_by(spark, stream)),
+        "duckdb_panes": seconds(lambda: peers.duckdb_panes(stream, TIMES, UNIT)),
+        "duckdb_queries": seconds(lambda: peers.duckdb_windows(stream, TIMES), repeats=1),
+        "polars_queries": seconds(lambda: peers.polars_windows(stream, TIMES), repeats=1),
+        "spark_windows": seconds(lambda: peers.spark_windows(spark, stream, TIMES), repeats=1),
+    }
+    mine = found["panelake"]
+    return {"seconds": rounded(found), "ratios": rounded({name: value / mine for name, value in found.items()})}
+
+
+def _ours(spark: SparkSession, stream: Stream, shapes: tuple[tuple[int, int], ...]) -> None:
+    peers.into_nothing(ours.windows(peers.read(spark, stream), stream, ours.time_queries(shapes)))
+
+
+def _rows_too(spark: SparkSession, stream: Stream) -> dict[str, float]:
+    """The ten time queries with two of rows beside them."""
+    queries = ours.time_queries(TIMES) + ours.row_queries(ROWS)
+    found = seconds(lambda: peers.into_nothing(ours.windows(peers.read(spark, stream), stream, queries)))
+    return rounded({"seconds": found})
+
+
+def _wide(spark: SparkSession, stream: Stream) -> dict[str, float]:
+    """One query of equally many windows, 10 and 10,000 slides long."""
+    found = {}
+    for slides in (10, 10_000):
+        clause = f"[RANGE {slides * _SLIDE_MICROSECONDS} MICROSECONDS SLIDE {_SLIDE_MICROSECONDS} MICROSECONDS]"
+        query = ours.query("wide", clause)
+        frame = ours.windows(peers.read(spark, stream), stream, [query])
+        found[f"{slides}_slides"] = seconds(lambda frame=frame: peers.into_nothing(frame))  # type: ignore[misc]
+    return rounded(found | {"ratio": found["10000_slides"] / found["10_slides"]})
+
+
+def _sharing(spark: SparkSession, folder: Path, tuples: int) -> list[dict[str, float]]:
+    """Fragments shared by time and row windows against panes apart, for ever smaller fragments."""
+    stream = make(folder, tuples, FEW_GROUPS)
+    table = []
+    for size in (5_000, 1_000, 300, 100, 50):
+        queries = ours.time_queries([(180, 60)]) + ours.row_queries([(4 * size, size)])
+        apart = build_plan("traffic", queries, Statistics(1.0, {("`area_id`",): 10**9})).sets
+        (time,), (rows,) = ([made for made in apart if made.time], [made for made in apart if made.rows])
+        shared = replace(time, rows=rows.rows, queries=time.queries + rows.queries)
+        tuples_read = peers.read(spark, stream)
+        both = seconds(lambda: peers.into_nothing(ours.planned_windows(tuples_read, stream, [shared])), 2)  # noqa: B023
+        each = seconds(lambda: peers.into_nothing(ours.planned_windows(tuples_read, stream, [time, rows])), 2)  # noqa: B023
+        table.append(
+            rounded({"tuples_a_fragment": size / FEW_GROUPS, "shared": both, "apart": each, "ratio": both / each})
+        )
+    return table
+
+
+def _targets(results: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was to be reached, what was, with few groups and with many."""
+    table = []
+    for name, found in results.items():
+        ratios = found["ratios"]
+        table += [
+            _target(name, "plain PySpark, times ours", ratios["spark_windows"], at_least=30),
+            _target(name, "DuckDB per query, times ours", ratios["duckdb_queries"], at_least=1),
+            _target(name, "ours, times one groupBy", 1 / ratios["spark_group_by"], at_most=2.5),
+            _target(name, "an 11th query adds", ratios["panelake_11"] - 1, at_most=0.03),
+            _target(name, "ours, times DuckDB with panes by hand", 1 / ratios["duckdb_panes"], at_most=4),
+        ]
+    wide = results["few_groups"]["wide_windows"]["ratio"] - 1
+    return [*table, _target("few_groups", "1,000 times longer windows add", wide, at_most=0.2)]
+
+
+def _target(
+    where: str, what: str, value: float, at_least: float | None = None, at_most: float | None = None
+) -> dict[str, Any]:
+    reached = value >= at_least if at_least is not None else at_most is not None and value <= at_most
+    goal = f"at least {at_least}" if at_least is not None else f"at most {at_most}"
+    return {"stream": where, "what": what, "value": float(f"{value:.3g}"), "target": goal, "reached": reached}

@@ -1,0 +1,68 @@
+"""The benchmark's peers answer the same questions: DuckDB gives our answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from panelake.benchmarks import ours, peers
+from panelake.benchmarks.stream import Stream, make
+from panelake.benchmarks.windows import _target
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHAPES = ((180, 60), (120, 30), (60, 10))
+Answer = tuple[int, float, float, float]
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Stream:
+    return make(tmp_path_factory.mktemp("bench"), 20_000, 6)
+
+
+def by_duckdb(stream: Stream, shape: peers.Shape) -> dict[tuple[int, int], Answer]:
+    sql = peers._unnested(f"read_parquet('{stream.files}')", "epoch_us(ts)", shape, peers._AGGREGATES)
+    return {(end, area): tuple(rest) for area, end, *rest in peers.duckdb_connection().execute(sql).fetchall()}
+
+
+@pytest.mark.spark
+def test_duckdb_and_we_give_the_same_answers(stream: Stream, spark: SparkSession) -> None:
+    frame = ours.windows(peers.read(spark, stream), stream, ours.time_queries(SHAPES) + ours.row_queries([(200, 50)]))
+    rows = frame.toArrow().to_pylist()
+    for range_, slide in SHAPES:
+        name = f"t{range_}_{slide}"
+        mine = [row for row in rows if row["_query"] == name]
+        got = {
+            (row["_window_end"], row[f"{name}/area_id"]): tuple(row[f"{name}/{column}"] for column in "nsab")
+            for row in mine
+        }
+        expected = by_duckdb(stream, (range_, slide))
+        assert len(got) == len(mine)
+        assert got.keys() == expected.keys()
+        for place, answer in expected.items():
+            assert got[place] == pytest.approx(answer, rel=1e-12)
+    complete = {row["_window_start"] for row in rows if row["_query"] == "r200_50"}
+    assert complete == set(range(0, 20_000 - 200 + 1, 50))
+
+
+def test_a_stream_is_made_once(stream: Stream) -> None:
+    (file,) = Path(stream.folder).glob("*.parquet")
+    before = file.stat().st_mtime_ns
+    assert make(stream.folder.parent, 20_000, 6) == stream
+    assert file.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "reached"),
+    [
+        (30.0, {"at_least": 30}, True),
+        (29.0, {"at_least": 30}, False),
+        (2.5, {"at_most": 2.5}, True),
+        (3, {"at_most": 2.5}, False),
+    ],
+)
+def test_targets_are_told_as_reached_or_not(value: float, bounds: dict[str, float], reached: bool) -> None:  # noqa: FBT001
+    assert _target("few_groups", "what", value, **bounds)["reached"] is reached
