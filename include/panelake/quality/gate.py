@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -18,7 +18,10 @@ import pandas as pd  # type: ignore[import-untyped]
 
 from panelake.quality.metric import Metric, Verdict
 
+Witness = Callable[[str, Any], None]  # is told what was validated, and Great Expectations' own result of it
+
 _PLACE = "place"
+_NAMES = ("table", "rule")
 _import_lock = Lock()
 
 
@@ -54,11 +57,15 @@ def quiet_context() -> Any:
     return gx.get_context(mode="ephemeral", project_config=config)
 
 
-def judged(metrics: Sequence[Metric]) -> list[Verdict]:
+def unseen(_title: str, _result: Any) -> None:
+    """The witness that looks at nothing."""
+
+
+def judged(metrics: Sequence[Metric], witness: Witness = unseen) -> list[Verdict]:
     """A verdict on each metric, in order, with a sample of failing rows where it failed."""
     if not metrics:
         return []
-    failed = _failing_places(_frame(metrics))
+    failed = _failing_places(_frame(metrics), witness)
     return [_verdict(metric, failed=place in failed) for place, metric in enumerate(metrics)]
 
 
@@ -73,19 +80,21 @@ def _frame(metrics: Sequence[Metric]) -> pd.DataFrame:
     numbers = {
         name: pd.Series([getattr(m, name) for m in metrics], dtype=object) for name in ("observed", "low", "high")
     }
-    return pd.DataFrame({_PLACE: range(len(metrics)), **numbers})
+    names = {name: [getattr(metric, name) for metric in metrics] for name in _NAMES}
+    return pd.DataFrame({_PLACE: range(len(metrics)), **names, **numbers})
 
 
-def _failing_places(frame: pd.DataFrame) -> set[int]:
+def _failing_places(frame: pd.DataFrame, witness: Witness) -> set[int]:
     context = quiet_context()
     source = context.data_sources.add_pandas("metrics").add_dataframe_asset("slice")
     batch = source.add_batch_definition_whole_dataframe("slice").get_batch({"dataframe": frame})
-    places = {"result_format": "COMPLETE", "unexpected_index_column_names": [_PLACE]}
+    places = {"result_format": "COMPLETE", "unexpected_index_column_names": [_PLACE, *_NAMES]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas' own deprecations inside Great Expectations
-        results = batch.validate(_suite(), result_format=places).results
+        validated = batch.validate(_suite(), result_format=places)
+    witness("all default rules", validated)
     failing: set[int] = set()
-    for result in results:
+    for result in validated.results:
         if not result.success:
             named = {row[_PLACE] for row in result.result.get("unexpected_index_list") or ()}
             failing |= named or set(frame[_PLACE])

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from panelake.errors import Problem, WorkspaceError
-from panelake.quality.gate import load_expectations, quiet_context
+from panelake.quality.gate import Witness, load_expectations, quiet_context, unseen
 from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, Verdict
 from panelake.quality.own_rules import OwnRule
 
@@ -71,7 +71,7 @@ def require_sound(rules: Sequence[OwnRule]) -> None:
         raise WorkspaceError(problems)
 
 
-def validated(rules: Sequence[OwnRule], frame: Any, keys: Sequence[str]) -> list[Verdict]:
+def validated(rules: Sequence[OwnRule], frame: Any, keys: Sequence[str], witness: Witness = unseen) -> list[Verdict]:
     """A verdict on each rule over a Spark or pandas frame, failing rows with their keys; what raises has failed."""
     if not rules:
         return []
@@ -80,8 +80,9 @@ def validated(rules: Sequence[OwnRule], frame: Any, keys: Sequence[str]) -> list
     form = {"result_format": "SUMMARY", "unexpected_index_column_names": list(keys), "partial_unexpected_count": 5}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecations inside Great Expectations
-        results = _batch(frame).validate(suite, result_format=form).results
-    by_place = {result.expectation_config.meta[_PLACE]: result for result in results}
+        result = _batch(frame).validate(suite, result_format=form)
+    witness(f"own expectations of {rules[0].table}", result)
+    by_place = {one.expectation_config.meta[_PLACE]: one for one in result.results}
     seconds = (time.perf_counter() - began) / len(rules)
     return [_verdict(rule, by_place.get(place), seconds) for place, rule in enumerate(rules)]
 

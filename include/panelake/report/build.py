@@ -12,11 +12,12 @@ from panelake.numbers import Numbers
 from panelake.pane_plan import plan_of
 from panelake.report.answers import newest_rows
 from panelake.report.continuity import continuity
+from panelake.report.data_docs import docs_of
 from panelake.report.history import SliceFacts, read_history
 from panelake.report.pages import overview, query_page, slice_page, stream_page
 from panelake.report.pane_picture import pane_picture
 from panelake.report.quarantine import reasons
-from panelake.report.site import INDEX, write_site
+from panelake.report.site import DATA_DOCS, INDEX, pages_in, write_site
 from panelake.report.strips import page_of
 from panelake.report.verdicts import rule_results
 from panelake.slices import Slice, to_microseconds
@@ -58,11 +59,14 @@ def with_pages(history: Sequence[SliceFacts]) -> list[SliceFacts]:
 def _slice_pages(workspace: Workspace, catalog: Catalog, paged: Sequence[SliceFacts]) -> dict[str, str]:
     parts = [facts.slice for facts in paged]
     rules = rule_results(catalog.quality, parts)
+    documented = pages_in(catalog.report, DATA_DOCS)
     around: list[Slice | None] = [None, *parts, None]
-    return {
-        page_of(facts.slice): str(slice_page(workspace, facts, rules[facts.slice], (around[place], around[place + 2])))
-        for place, facts in enumerate(paged)
-    }
+    pages = {}
+    for place, facts in enumerate(paged):
+        docs = docs_of(facts.slice) if docs_of(facts.slice) in documented else None
+        neighbours = (around[place], around[place + 2])
+        pages[page_of(facts.slice)] = str(slice_page(workspace, facts, rules[facts.slice], neighbours, docs))
+    return pages
 
 
 def _query_pages(context: Context, shown: Sequence[SliceFacts]) -> dict[str, str]:

@@ -90,9 +90,13 @@ def _link(part: Slice, pages: Collection[Slice]) -> str | None:
 
 
 def slice_page(
-    workspace: Workspace, facts: SliceFacts, rules: Sequence[RuleResult], neighbours: tuple[Slice | None, Slice | None]
+    workspace: Workspace,
+    facts: SliceFacts,
+    rules: Sequence[RuleResult],
+    neighbours: tuple[Slice | None, Slice | None],
+    docs: str | None = None,
 ) -> Markup:
-    """One slice: what came in, what was answered, each rule with what was observed."""
+    """One slice: what came in, what was answered, each rule with what was observed, and its Data Docs if written."""
     return render(
         "slice.html",
         workspace=workspace,
@@ -102,6 +106,7 @@ def slice_page(
         rule_count=len(rules),
         most_rows=MOST_SAMPLE_ROWS,
         sample_columns=sample_columns,
+        docs=docs,
         before=neighbours[0],
         after=neighbours[1],
         filtered=_filtered,

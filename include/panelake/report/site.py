@@ -1,4 +1,7 @@
-"""Writes the pages of the report, each whole or not at all, and removes those of slices that are no longer shown."""
+"""Writes the pages of the report, each whole or not at all, and removes those of slices that are no longer shown.
+
+What Great Expectations shows of a slice is written by its audit, and stays as long as the slice has a page.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from panelake import tables
 from panelake.errors import PartDownError
 
 INDEX = "index.html"
+DATA_DOCS, _SLICES = "data_docs", "slice"
 
 
 def write_site(address: str, pages: Mapping[str, str]) -> str:
@@ -25,12 +29,34 @@ def write_site(address: str, pages: Mapping[str, str]) -> str:
     return f"{address.removeprefix('file://')}/{INDEX}"
 
 
+def write_page(address: str, path: str, html: str) -> None:
+    """Write one page beside those that are there."""
+    if tables.is_local(address):
+        _write_page(Path(address.removeprefix("file://")) / path, html.encode())
+    else:
+        store, root = fs.FileSystem.from_uri(address)
+        _put(store, f"{root}/{path}", html)
+
+
+def pages_in(address: str, folder: str) -> set[str]:
+    """The paths of the pages that a folder of the report holds now."""
+    local = tables.is_local(address)
+    store, root = (fs.LocalFileSystem(), address.removeprefix("file://")) if local else fs.FileSystem.from_uri(address)
+    found = store.get_file_info(fs.FileSelector(f"{root}/{folder}", allow_not_found=True))
+    return {f"{folder}/{file.base_name}" for file in found if file.extension == "html"}
+
+
+def _is_stale(path: str, pages: Mapping[str, str]) -> bool:
+    folder, _, name = path.rpartition("/")
+    return (f"{_SLICES}/{name}" if folder == DATA_DOCS else path) not in pages
+
+
 def _write_local(address: str, pages: Mapping[str, str]) -> None:
     root = Path(address.removeprefix("file://"))
     for path, html in pages.items():
         _write_page(root / path, html.encode())
     for stale in root.rglob("*.html"):
-        if str(stale.relative_to(root)) not in pages:
+        if _is_stale(str(stale.relative_to(root)), pages):
             stale.unlink(missing_ok=True)
 
 
@@ -47,11 +73,15 @@ def _write_page(target: Path, html: bytes) -> None:
 def _write_remote(address: str, pages: Mapping[str, str]) -> None:
     store, root = fs.FileSystem.from_uri(address)
     for path, html in pages.items():
-        store.create_dir(str(Path(root, path).parent), recursive=True)
-        with store.open_output_stream(f"{root}/{path}") as output:
-            output.write(html.encode())
+        _put(store, f"{root}/{path}", html)
     there = store.get_file_info(fs.FileSelector(root, recursive=True))
     for file in there:
         inside = file.path.removeprefix(f"{root}/")
-        if file.type == fs.FileType.File and inside.endswith(".html") and inside not in pages:
+        if file.type == fs.FileType.File and inside.endswith(".html") and _is_stale(inside, pages):
             store.delete_file(file.path)
+
+
+def _put(store: fs.FileSystem, path: str, html: str) -> None:
+    store.create_dir(path.rpartition("/")[0], recursive=True)
+    with store.open_output_stream(path) as output:
+        output.write(html.encode())

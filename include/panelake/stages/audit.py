@@ -23,6 +23,7 @@ from panelake.quality.facts import collected
 from panelake.quality.metric import Metric, Verdict
 from panelake.quality.own_rules import OwnRule
 from panelake.quality.rule_plan import RulePlan
+from panelake.report.data_docs import DataDocs
 from panelake.slices import Slice
 from panelake.staging import staged_answers
 
@@ -37,8 +38,10 @@ def run(context: Context, part: Slice) -> list[Entry]:
         audits = [_stream_audit(context, name, part, mine) for name in context.workspace.streams]
         metrics = _metrics(audits)
         loading.result()
-    verdicts = [*gate.judged(metrics), *_own_verdicts(context, audits)]
+    docs = DataDocs()
+    verdicts = [*gate.judged(metrics, docs.add), *_own_verdicts(context, audits, docs)]
     results.record(context.catalog.quality, part, verdicts)
+    docs.write(context, part)
     return [entry for audit in audits for entry in _entries(audit, verdicts)]
 
 
@@ -81,7 +84,7 @@ def _metrics(audits: Sequence[StreamAudit]) -> list[Metric]:
     return [metric for plan in plans for metric in plan.metrics(facts)]
 
 
-def _own_verdicts(context: Context, audits: Sequence[StreamAudit]) -> list[Verdict]:
+def _own_verdicts(context: Context, audits: Sequence[StreamAudit], docs: DataDocs) -> list[Verdict]:
     """What the user's own expectations say of the slice's tuples and of the staged answers."""
     rules = context.workspace.own_rules
     if not rules:
@@ -93,10 +96,11 @@ def _own_verdicts(context: Context, audits: Sequence[StreamAudit]) -> list[Verdi
     verdicts: list[Verdict] = []
     for audit in audits:
         if audit.stream.table in by_table:
-            verdicts += own_checks.validated(by_table[audit.stream.table], audit.stream.tuples(), ["_seq"])
+            verdicts += own_checks.validated(by_table[audit.stream.table], audit.stream.tuples(), ["_seq"], docs.add)
         for one in audit.answers:
             if one.table in by_table:
-                verdicts += own_checks.validated(by_table[one.table], one.rows.to_pandas(), ["window_end", *one.keys])
+                keys = ["window_end", *one.keys]
+                verdicts += own_checks.validated(by_table[one.table], one.rows.to_pandas(), keys, docs.add)
     return verdicts
 
 
