@@ -84,6 +84,12 @@ def test_the_dag_can_be_stored_by_airflow(parsed: dict[str, Any]) -> None:
     assert all(dag["serialized"] for dag in parsed["dags"].values())
 
 
+def test_every_workspace_has_its_maintenance_its_report_and_its_recheck(parsed: dict[str, Any]) -> None:
+    assert {"maintenance_traffic", "report_traffic", "recheck_traffic"} <= set(parsed["dags"])
+    assert parsed["dags"]["report_traffic"]["assets"] == ["traffic/gold/speed_by_area"]
+    assert set(parsed["dags"]["maintenance_traffic"]["tasks"]) == {"maintain"}
+
+
 def test_the_example_downstream_is_scheduled_on_the_workspaces_gold(parsed: dict[str, Any]) -> None:
     assert parsed["dags"]["answers_traffic"]["assets"] == ["traffic/gold/speed_by_area"]
     assert parsed["dags"]["slices_traffic"]["assets"] == []
