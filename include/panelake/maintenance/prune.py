@@ -32,10 +32,13 @@ _DAWN = -(1 << 61)  # before every slice
 
 def prunings(context: Context) -> Iterator[Step]:
     """Every deletion that retention asks for now."""
+    results = []
     for stream in context.workspace.streams:
         known = ingested_slices(context.ledger.entries(stage="ingest", subject=stream), stream)
         if known:
             yield from _of_stream(context, stream, known)
+            results.append(_cutoff(context, stream, known, context.workspace.retention.results))
+    yield from _small("quality/results", context.catalog.quality, "slice_start", min(results, default=_DAWN))
 
 
 def _of_stream(context: Context, stream: str, known: list[Ingested]) -> Iterator[Step]:
@@ -47,8 +50,6 @@ def _of_stream(context: Context, stream: str, known: list[Ingested]) -> Iterator
     for query in context.workspace.queries_of(stream):
         yield from _small(f"gold/{query.name}", catalog.gold(query.name), SLICE, gold)
         yield from _small(f"state/{query.name}", f"{catalog.warehouse}/state/{query.name}", SLICE, state)
-    results = _cutoff(context, stream, known, kept.results)
-    yield from _small("quality/results", catalog.quality, "slice_start", results)
 
 
 def _cutoff(context: Context, stream: str, known: list[Ingested], age: int | None) -> int:
