@@ -23,6 +23,7 @@ from panelake.durations import format_duration
 from panelake.ledger import Entry
 from panelake.maintenance.reach import needed
 from panelake.maintenance.step import Step
+from panelake.maintenance.warehouse import store_of
 from panelake.slices import Slice, format_instant
 from panelake.spark.delta import SLICE, delete_slices
 from panelake.stages.known_slices import PRUNED, Ingested, ingested_slices
@@ -134,7 +135,7 @@ def _delete(address: str, predicate: str) -> dict[str, Any]:
 
 def _staging(context: Context, stream: str, known: list[Ingested], cutoff: int) -> Iterator[Step]:
     """Staged answers that were published: those refused are kept for inspection."""
-    store, root = _store(f"{context.catalog.warehouse}/staging/{stream}")
+    store, root = store_of(f"{context.catalog.warehouse}/staging/{stream}")
     there = _folders(store, root)
     done = context.ledger.done("publish")
     old = sorted(part for part in done if part.end <= cutoff and part.folder in there)
@@ -142,10 +143,6 @@ def _staging(context: Context, stream: str, known: list[Ingested], cutoff: int) 
         told = f"{len(old)} slices' answers, published and older than {format_duration(known[-1].slice.end - cutoff)}"
         folders = [f"{root}/{part.folder}" for part in old]
         yield Step("prune", f"staging/{stream}", told, partial(_remove, store, folders), facts={"slices": len(old)})
-
-
-def _store(address: str) -> tuple[fs.FileSystem, str]:
-    return fs.FileSystem.from_uri(address) if "://" in address else (fs.LocalFileSystem(), address)
 
 
 def _folders(store: fs.FileSystem, root: str) -> set[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
+from urllib.parse import unquote
 
 from deltalake import DeltaTable
+from pyarrow import fs
 
 from panelake.context import Context
-from panelake.durations import HOUR, format_duration
+from panelake.durations import HOUR
 from panelake.maintenance.step import Step
-from panelake.maintenance.warehouse import LARGE, large_tables, small_tables
+from panelake.maintenance.warehouse import LARGE, large_tables, small_tables, store_of
 from panelake.spark.delta import table_name
 
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -22,10 +24,10 @@ def vacuums(context: Context, versions: int | None = None) -> Iterator[Step]:
     kept = context.workspace.retention.versions if versions is None else versions
     hours = -(-kept // HOUR)
     for name, address in [*large_tables(context), *small_tables(context)]:
-        files = len(_unreferenced(address, hours, dry_run=True))
+        files = _there(address, _unreferenced(address, hours, dry_run=True))
         if files:
             do = partial(_vacuum, context, name, address, hours)
-            told = f"{files} files of versions older than {format_duration(hours * HOUR)}"
+            told = f"{files} files of versions older than {hours} h"
             yield Step("vacuum", name, told, do, facts={"files": files})
 
 
@@ -40,6 +42,12 @@ def _vacuum(context: Context, name: str, address: str, hours: int) -> dict[str, 
 def _unreferenced(address: str, hours: int, *, dry_run: bool) -> list[str]:
     """What can go; a file younger than the versions kept stays, since a write may be under way."""
     return list(DeltaTable(address).vacuum(hours, dry_run=dry_run, enforce_retention_duration=False, full=True))
+
+
+def _there(address: str, files: list[str]) -> int:
+    """How many are not deleted yet: the log names a deleted file for as long as it remembers it."""
+    store, root = store_of(address)
+    return sum(store.get_file_info(f"{root}/{unquote(file)}").type == fs.FileType.File for file in files)
 
 
 def _by_spark(context: Context, address: str, hours: int) -> None:

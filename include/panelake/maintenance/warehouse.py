@@ -25,9 +25,14 @@ def small_tables(context: Context) -> Iterator[Named]:
     return _below(context, _SMALL)
 
 
+def store_of(address: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a folder, and its path in it."""
+    return fs.FileSystem.from_uri(address) if "://" in address else (fs.LocalFileSystem(), address)
+
+
 def _below(context: Context, kinds: tuple[str, ...]) -> Iterator[Named]:
     warehouse = context.catalog.warehouse
-    store, root = fs.FileSystem.from_uri(warehouse) if "://" in warehouse else (fs.LocalFileSystem(), warehouse)
+    store, root = store_of(warehouse)
     for kind in kinds:
         found = store.get_file_info(fs.FileSelector(f"{root}/{kind}", allow_not_found=True))
         for name in sorted(PurePosixPath(info.path).name for info in found if info.type == fs.FileType.Directory):

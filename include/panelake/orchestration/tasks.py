@@ -59,8 +59,7 @@ def run_flow_stage(  # noqa: PLR0917 - Airflow's names
 
 def _run_or_wait(folder: Path, stage_name: str, interval: Interval, ti: Any, outlet_events: Any) -> str | None:
     """Run the stage, or give what it has to wait for."""
-    from panelake.orchestration.awaited_sources import awaited_source  # noqa: PLC0415 - the same for all below
-    from panelake.orchestration.neighbours import waits_for  # noqa: PLC0415
+    from panelake.orchestration.neighbours import waits_for  # noqa: PLC0415 - the same for all below: see above
     from panelake.runner import run_stage  # noqa: PLC0415
     from panelake.spark.session import lost_server_is_transient  # noqa: PLC0415
     from panelake.workspace import load_workspace  # noqa: PLC0415
@@ -71,7 +70,7 @@ def _run_or_wait(folder: Path, stage_name: str, interval: Interval, ti: Any, out
     with stage_context(workspace) as context, lost_server_is_transient():
         for _ in range(_TIMES_OVERTAKEN):
             awaited = waits_for(context, part, stage_name, is_running)
-            awaited = awaited or (awaited_source(context, part) if stage_name == _INGESTS else None)
+            awaited = awaited or _awaited_source(context, part, stage_name)
             if awaited:
                 return awaited
             entries = run_stage(context, part, stage_named(stage_name))
@@ -82,6 +81,14 @@ def _run_or_wait(folder: Path, stage_name: str, interval: Interval, ti: Any, out
     if outlet_events is not None:
         announce(workspace, stage_name, entries, outlet_events)
     return None
+
+
+def _awaited_source(context: Context, part: Slice, stage_name: str) -> str | None:
+    if stage_name != _INGESTS:
+        return None
+    from panelake.orchestration.awaited_sources import awaited_source  # noqa: PLC0415 - loads Spark
+
+    return awaited_source(context, part)
 
 
 def _is_refused_for_others(context: Context, part: Slice, stage_name: str) -> bool:
