@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
@@ -45,9 +46,10 @@ def _unreferenced(address: str, hours: int, *, dry_run: bool) -> list[str]:
 
 
 def _there(address: str, files: list[str]) -> int:
-    """How many are not deleted yet: the log names a deleted file for as long as it remembers it."""
+    """How many are not deleted yet: the log names deleted files for long; checksums, which are hidden, are no data."""
     store, root = store_of(address)
-    return sum(store.get_file_info(f"{root}/{unquote(file)}").type == fs.FileType.File for file in files)
+    paths = [f"{root}/{unquote(file)}" for file in files if not PurePosixPath(file).name.startswith(".")]
+    return sum(info.type == fs.FileType.File for info in store.get_file_info(paths))
 
 
 def _by_spark(context: Context, address: str, hours: int) -> None:
