@@ -2,7 +2,7 @@
 
     slices   0  1 | 2  3 | 4 … 15 | 16 |      16 is the newest complete one now
     run by   e  d | c  c | b    b | a         a: the schedule   b: a backfill, newest first, two at a time
-                                              c: a backfill, newest first, after one of 1 and 2, oldest first, is refused
+                                              c: a backfill, newest first, after one, oldest first, is refused
                                               d: its task is killed   e: the Spark server is killed
     Slice 10 breaks a rule of its query: the gate refuses it, and nothing else.
     PANELAKE_BACKFILLED says how many slices b has, where twelve take too long.

@@ -41,7 +41,9 @@ def rebuild_report(workspace_folder: str) -> str:
         return build_report(Context(load_workspace(Path(workspace_folder)))).path
 
 
-def recheck_history(workspace_folder: str, run_id: str = "", logical_date: datetime | None = None) -> dict[str, Any]:
+def recheck_history(
+    workspace_folder: str, run_id: str | None = None, logical_date: datetime | None = None
+) -> dict[str, Any]:
     """Check a random window of every query; which one is a function of the run, so that a retry checks the same."""
     from panelake.quality.recheck import recheck  # noqa: PLC0415
     from panelake.spark.session import lost_server_is_transient  # noqa: PLC0415
