@@ -142,7 +142,7 @@ def _delete(context: Context, person: Person, found: Found) -> None:
     same = _matches(person.literals(context))
     for address in [context.catalog.bronze(person.stream), *_waiting(context, person.stream)]:
         if tables.exists(address):
-            _delete_where(context, address, person)
+            _delete_tuples(context, address, person)
     bad = quarantined_tuples(context, person.stream)
     if bad is not None and found.quarantine:
         _delete_quarantined(context, person.stream, bad.where(same))
@@ -176,25 +176,26 @@ def _counted(entry: Entry, part: Slice, found: Found) -> Entry:
     return replace(entry, details=details)
 
 
-def _delete_where(context: Context, address: str, person: Person) -> None:
-    """Values are parameters, never part of the text; column names were checked to be the stream's."""
-    columns = context.workspace.streams[person.stream].columns
-    conditions = [f"`{name}` = CAST(:v{n} AS {columns[name]})" for n, name in enumerate(person.values)]
-    values = {f"v{n}": text for n, text in enumerate(person.values.values())}
-    deletion = f"DELETE FROM {table_name(address)} WHERE {' AND '.join(conditions)}"  # noqa: S608 - see above
-    context.spark.sql(deletion, values).collect()
+def _delete_tuples(context: Context, address: str, person: Person) -> None:
+    """Delta's DELETE takes no parameters, so the values come as a table of one row: never as part of the text."""
+    literals = person.literals(context)
+    key = context.spark.range(1).select(*[value.alias(f"k{n}") for n, value in enumerate(literals.values())])
+    _delete_matching(context, address, key, " AND ".join(f"t.`{name}` = f.k{n}" for n, name in enumerate(literals)))
 
 
 def _delete_quarantined(context: Context, stream: str, bad: DataFrame) -> None:
+    places = bad.select(FILE, POSITION, BLOCK).distinct()
+    same = f"t._source.file = f.{FILE} AND t._source.position = f.{POSITION} AND unix_micros(t.{SLICE}) = f.{BLOCK}"
+    _delete_matching(context, context.catalog.quarantine(stream), places, same)
+
+
+def _delete_matching(context: Context, address: str, found: DataFrame, same: str) -> None:
+    """Delete the rows `t` that a row `f` of the frame matches, in one commit."""
     view = f"forgotten_{secrets.token_hex(8)}"
-    bad.select(FILE, POSITION, BLOCK).distinct().createOrReplaceTempView(view)
+    found.createOrReplaceTempView(view)
     try:
-        context.spark.sql(
-            f"MERGE INTO {table_name(context.catalog.quarantine(stream))} q USING {view} f"
-            f" ON q._source.file = f.{FILE} AND q._source.position = f.{POSITION}"
-            f" AND unix_micros(q.{SLICE}) = f.{BLOCK}"
-            " WHEN MATCHED THEN DELETE"
-        ).collect()
+        merge = f"MERGE INTO {table_name(address)} t USING {view} f ON {same} WHEN MATCHED THEN DELETE"
+        context.spark.sql(merge).collect()
     finally:
         context.spark.catalog.dropTempView(view)
 
