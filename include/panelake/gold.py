@@ -87,24 +87,6 @@ def replace_windows(address: str, rows: pa.Table, keys: Sequence[str], ends: Seq
     return written
 
 
-def remove(address: str, unwanted: pc.Expression) -> int:
-    """Delete rows, with the windows they lie between written anew in one commit; give how many went."""
-
-    def commit() -> int:
-        table = DeltaTable(address)
-        found = table.to_pyarrow_dataset().to_table(columns=[END], filter=unwanted)
-        if not found.num_rows:
-            return 0
-        places = _positions(found[END])
-        ends = [int(places.min()), int(places.max())]
-        around = _between(table, ends)
-        kept = around.filter(~pc.coalesce(unwanted, pc.scalar(False)))  # noqa: FBT003 - pyarrow's signature
-        tables.overwrite(table, kept, _predicate(around.schema.field(END).type, ends))
-        return int(found.num_rows)
-
-    return tables.retry_conflicts(commit, address)
-
-
 def with_revisions(rows: pa.Table, before: pa.Table, keys: Sequence[str]) -> pa.Table:
     """The rows with `_revision`: that of the same row before, one more where a value differs, 0 where it is new.
 

@@ -19,13 +19,14 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
-from panelake import gold, tables
+from panelake import tables
 from panelake.context import Context
 from panelake.dirty import DirtyRange, DirtySet
 from panelake.errors import BadInputError, PrunedError
 from panelake.flow import STAGES
 from panelake.forgotten import FORGOTTEN, Request, Requests, digest_of
 from panelake.ledger import Entry
+from panelake.maintenance.gold_rows import remove
 from panelake.maintenance.vacuum import vacuums
 from panelake.runner import run_slice
 from panelake.slices import Slice, to_microseconds
@@ -220,4 +221,4 @@ def _delete_gold(context: Context, person: Person) -> None:
         if set(person.values) <= set(aliases) and tables.exists(context.catalog.gold(query.name)):
             values = context.spark.range(1).select(*person.literals(context).values()).toArrow()
             same = [pc.field(aliases[name]) == values.column(n)[0] for n, name in enumerate(person.values)]
-            gold.remove(context.catalog.gold(query.name), reduce(and_, same))
+            remove(context.catalog.gold(query.name), reduce(and_, same))
