@@ -26,7 +26,7 @@ test: setup lint  ## lint, types and all tests
 	@$(BIN)/pytest
 
 test-worlds: setup  ## many more random worlds than `make test` checks, against brute force
-	@PANELAKE_WORLDS=5000 PANELAKE_PIPELINES=200 $(BIN)/pytest tests/exactness
+	@PANELAKE_WORLDS=5000 PANELAKE_PIPELINES=200 PANELAKE_CUTS=288 $(BIN)/pytest tests/exactness
 
 test-scheduler: setup  ## schedules and backfills under Airflow's own scheduler, for many minutes
 	@$(BIN)/pytest -m scheduler tests/dags

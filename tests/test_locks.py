@@ -73,3 +73,35 @@ def test_a_warehouse_elsewhere_is_locked_on_this_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("PANELAKE_HOME", str(tmp_path))
     with Locks("s3://bucket/warehouse").publishing():
         assert len(list((tmp_path / "locks").glob("*/publishing.lock"))) == 1
+
+
+def test_stages_work_side_by_side_and_maintenance_waits_for_all_of_them(tmp_path):
+    locks = Locks(str(tmp_path), wait_seconds=0)
+    with locks.working(), locks.working(), pytest.raises(TransientError, match="the warehouse"), locks.maintaining():
+        pass
+    with locks.maintaining():
+        pass
+
+
+def test_no_stage_begins_while_maintenance_is_at_work_or_waits(tmp_path):
+    locks, patient = Locks(str(tmp_path), wait_seconds=0), Locks(str(tmp_path), wait_seconds=30)
+    with locks.maintaining(), pytest.raises(TransientError, match="the warehouse"), locks.working():
+        pass
+    done = threading.Event()
+
+    def maintain():
+        with patient.maintaining():
+            done.set()
+
+    thread = threading.Thread(target=maintain)
+    with locks.working():
+        thread.start()
+        while True:  # until maintenance stands in line
+            try:
+                with locks.working():
+                    continue
+            except TransientError:
+                break
+        assert not done.is_set()
+    thread.join()
+    assert done.is_set()

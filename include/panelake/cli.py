@@ -28,6 +28,8 @@ COMMANDS = {
     "show": "print a query's newest answers",
     "report": "build the quality report and print its path",
     "replay": "put quarantined tuples through ingest again, after a fix",
+    "maintain": "retention, compaction and vacuum of the tables",
+    "forget": "delete the tuples of one key from every table, and restate what they were part of",
     "generate": "write the synthetic streams of an example world",
     "bench": "the benchmarks, peers side by side in one run, as a JSON table of ratios",
     "server": "the local Spark Connect server: start, stop, status",

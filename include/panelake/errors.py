@@ -30,6 +30,10 @@ class BadInputError(PanelakeError):
     exit_code = 2
 
 
+class PrunedError(BadInputError):
+    """What is asked for needs tuples that retention deleted."""
+
+
 class PartDownError(PanelakeError):
     """A part is missing or down: server, source, Java, disk."""
 

@@ -39,24 +39,39 @@ class Locks:
             yield
 
     @contextmanager
+    def working(self) -> Iterator[None]:
+        """At work on any slice, beside others that are: maintenance waits for all of them."""
+        with self._held("turnstile", "the warehouse", shared=True):
+            pass  # maintenance that waits keeps it shut, so that it need not wait for ever
+        with self._held("work", "the warehouse", shared=True):
+            yield
+
+    @contextmanager
+    def maintaining(self) -> Iterator[None]:
+        """Alone with the whole warehouse: no stage is at work, and none begins."""
+        with self._held("turnstile", "the warehouse"), self._held("work", "the warehouse"):
+            yield
+
+    @contextmanager
     def publishing(self) -> Iterator[None]:
         """Alone with gold: answers are compared with what others brought, then published."""
         with self._held("publishing", "gold"):
             yield
 
     @contextmanager
-    def _held(self, name: str, what: str) -> Iterator[None]:
+    def _held(self, name: str, what: str, *, shared: bool = False) -> Iterator[None]:
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / f"{name}.lock").open("a+") as handle:
-            self._acquire(handle, what)
-            handle.truncate(0)
-            handle.write(f"process {os.getpid()}")
-            handle.flush()
+            self._acquire(handle, what, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+            if not shared:
+                handle.truncate(0)
+                handle.write(f"process {os.getpid()}")
+                handle.flush()
             yield
 
-    def _acquire(self, handle: IO[str], what: str) -> None:
+    def _acquire(self, handle: IO[str], what: str, kind: int) -> None:
         deadline = time.monotonic() + self._wait_seconds
-        while not _try_lock(handle):
+        while not _try_lock(handle, kind):
             if time.monotonic() >= deadline:
                 handle.seek(0)
                 raise TransientError(
@@ -72,9 +87,9 @@ def _folder(warehouse: str) -> Path:
     return home() / "locks" / hashlib.sha256(warehouse.encode()).hexdigest()[:16]
 
 
-def _try_lock(handle: IO[str]) -> bool:
+def _try_lock(handle: IO[str], kind: int) -> bool:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

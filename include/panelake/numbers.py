@@ -117,7 +117,7 @@ def _require_adjacent(stream: str, taken: Sequence[NumberRange], part: Slice) ->
     raise BadInputError(
         f"stream {stream}: slice {part} is not adjacent to what is ingested: {missing} lies between."
         f" Run --from {format_instant(missing.start)} --to {format_instant(missing.end)} first,"
-        " or skip it with --allow-gap"
+        " or skip it with --allow-gap; history comes newest first, in Airflow by a backfill with --run-backwards"
     )
 
 

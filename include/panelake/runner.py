@@ -27,7 +27,7 @@ _OTHERS_SEEN = "others_seen"
 
 def run_stage(context: Context, part: Slice, stage: Stage) -> list[Entry]:
     """Run one stage of one slice; its ledger entries come last, so that a crash leaves it simply not done."""
-    with context.locks.slice(part):
+    with context.locks.working(), context.locks.slice(part):
         if stage.name != _PUBLISHES:
             return _run(context, part, stage)
         with context.locks.publishing():

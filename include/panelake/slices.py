@@ -6,7 +6,7 @@ Slices of one length lie on the grid counted from the epoch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -94,3 +94,14 @@ def slices_between(start: int, end: int, length: int) -> Iterator[Slice]:
     if end <= start:
         raise BadInputError(f"--to {format_instant(end)} must lie after --from {format_instant(start)}")
     return (Slice(at, at + length) for at in range(start, end, length))
+
+
+def merged(parts: Iterable[Slice]) -> tuple[Slice, ...]:
+    """Adjacent slices as one, so that a condition over years of slices stays one comparison."""
+    spans: list[Slice] = []
+    for part in sorted(parts):
+        if spans and spans[-1].end == part.start:
+            spans[-1] = Slice(spans[-1].start, part.end)
+        else:
+            spans.append(part)
+    return tuple(spans)

@@ -25,13 +25,13 @@ MEBIBYTE = 1 << 20
 
 Arrival = Literal["event_time", "path", "file"]
 Format = Literal["parquet", "json", "csv", "delta", "kafka", "generator"]
-_FILE_KEYS = {"path", "arrival", "drift"}
+_FILE_KEYS = {"path", "arrival", "drift", "wait"}
 _SOURCE_KEYS: dict[str, set[str]] = {
     "parquet": _FILE_KEYS,
     "json": {*_FILE_KEYS, "max_line"},
     "csv": {*_FILE_KEYS, "max_line", "header", "delimiter"},
-    "delta": {"path", "drift"},
-    "kafka": {"servers", "topic", "drift", "max_line"},
+    "delta": {"path", "drift", "wait"},
+    "kafka": {"servers", "topic", "drift", "max_line", "wait"},
     "generator": {"world", "rate", "seed"},
 }
 _NEEDED_KEYS = {"kafka": ("servers", "topic"), "generator": ("world",)}
@@ -125,6 +125,7 @@ class Source(StrictModel):
     world: str = ""
     rate: Annotated[float, Field(gt=0)] = 500.0
     seed: int = 1
+    wait: Duration = 0  # how long past its end a scheduled slice waits for a source that is not there yet
 
     @property
     def rule(self) -> Arrival:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from panelake.language.parser import parse_query
 from panelake.language.query import AggregateQuery
 from panelake.language.stream_filters import filter_problems
 from panelake.quality.own_rules import OwnRule, read_own_rules
+from panelake.retention import Retention
 from panelake.streams import IDENTIFIER, Identifier, PositiveDuration, Source, Stream, StrictModel
 from panelake.yamlfile import YamlFile, read_yaml
 
@@ -31,6 +32,7 @@ class StreamsFile(StrictModel):
     warehouse: Annotated[str, Field(min_length=1)] = "warehouse"
     slice: PositiveDuration
     streams: Annotated[dict[Identifier, Stream], Field(min_length=1)]
+    retention: Retention = Retention()
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Workspace:
     streams: dict[str, Stream]
     queries: dict[str, AggregateQuery]
     own_rules: tuple[OwnRule, ...] = ()
+    retention: Retention = field(default_factory=Retention)
 
     @property
     def name(self) -> str:
@@ -71,7 +74,7 @@ def load_workspace(root: Path) -> Workspace:
     if problems:
         raise WorkspaceError(problems)
     warehouse = _located(root, declared.warehouse)
-    return Workspace(root, warehouse, declared.slice, declared.streams, queries, own_rules)
+    return Workspace(root, warehouse, declared.slice, declared.streams, queries, own_rules, declared.retention)
 
 
 def _located(root: Path, path: str) -> str:
@@ -113,8 +116,9 @@ def _expected_keys(path: tuple[int | str, ...]) -> str:
     """The keys allowed beside the last one of the path."""
     model: type[StrictModel] = StreamsFile
     if len(path) > 1:
-        model = Source if path[-2] == "source" else Stream
-    return ", ".join(field.alias or name for name, field in model.model_fields.items())
+        models: dict[str, type[StrictModel]] = {"source": Source, "retention": Retention}
+        model = models.get(str(path[-2]), Stream)
+    return ", ".join(declared.alias or name for name, declared in model.model_fields.items())
 
 
 def _read_queries(root: Path, streams: dict[str, Stream]) -> tuple[dict[str, AggregateQuery], list[Problem]]:

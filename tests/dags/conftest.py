@@ -74,7 +74,9 @@ class Airflow:
         return True
 
     def runs(self, dag: str | None = None) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.call("GET", f"/api/v2/dags/{dag or self.dag}/dagRuns?limit=100")["dag_runs"]
+        found: list[dict[str, Any]] = self.call("GET", f"/api/v2/dags/{dag or self.dag}/dagRuns?limit=100&order_by=id")[
+            "dag_runs"
+        ]
         return found
 
     def run_of(self, start: datetime) -> dict[str, Any] | None:
@@ -101,6 +103,30 @@ class Airflow:
         body = {"logical_date": logical_date and logical_date.isoformat()}
         run: dict[str, Any] = self.call("POST", f"/api/v2/dags/{self.dag}/dagRuns", body)
         return run
+
+    def backfill(self, first: datetime, last: datetime, *more: str) -> None:
+        bounds = ("--from-date", first.isoformat(), "--to-date", last.isoformat())
+        self.command("backfill", "create", "--dag-id", self.dag, *bounds, *more)
+
+    def clear(self, start: datetime) -> None:
+        """Run all tasks of the slice's run once more."""
+        run = self.run_of(start)
+        assert run is not None
+        self.call("POST", f"/api/v2/dags/{self.dag}/dagRuns/{run['dag_run_id']}/clear", {"dry_run": False})
+
+    def ended_after(self, start: datetime, moment: datetime) -> dict[str, Any]:
+        """The slice's run, once it was run again after the moment and has ended."""
+
+        def has_ended() -> bool:
+            run = self.run_of(start) or {"state": None}
+            return run["state"] in DONE and (_instant(run["end_date"]) or moment) > moment
+
+        self.wait(has_ended, f"the run of {start} has ended again")
+        return self.ended(start)
+
+    def tries(self, run: dict[str, Any]) -> dict[str, int]:
+        path = f"/api/v2/dags/{self.dag}/dagRuns/{run['dag_run_id']}/taskInstances"
+        return {task["task_id"]: task["try_number"] for task in self.call("GET", path)["task_instances"]}
 
     def await_no_backfill(self) -> None:
         """One backfill of a DAG at a time: wait until Airflow calls the last one complete."""

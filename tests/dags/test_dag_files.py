@@ -18,7 +18,16 @@ pytestmark = pytest.mark.airflow
 PARSE = """
 import json, sys, time
 from airflow.dag_processing.dagbag import DagBag
+from airflow.models.dagrun import DagRun
 from airflow.serialization.serialized_objects import DagSerialization
+def leaves(dag):
+    """The tasks that Airflow judges a run by, as its scheduler finds them."""
+    class Run: pass
+    class Instance:
+        state = None
+        def __init__(self, task_id): self.task_id = task_id
+    found = DagRun._tis_for_dagrun_state(Run(), dag=dag, tis=[Instance(task.task_id) for task in dag.tasks])
+    return sorted(instance.task_id for instance in found)
 began = time.process_time()
 bag = DagBag(sys.argv[1])
 seconds = time.process_time() - began
@@ -28,6 +37,7 @@ print(json.dumps({
     "files": [stat.file for stat in bag.dagbag_stats],
     "heavy": [name for name in ("pyspark", "numba", "great_expectations", "deltalake") if name in sys.modules],
     "dags": {dag_id: {
+        "judged_by": leaves(dag),
         "serialized": bool(DagSerialization.serialize_dag(dag)),
         "assets": [asset.name for asset in getattr(dag.timetable.asset_condition, "objects", [])],
         "tasks": {task.task_id: {
@@ -68,10 +78,18 @@ def test_parsing_loads_neither_spark_nor_kernels(parsed: dict[str, Any]) -> None
 def test_a_workspaces_dag_is_the_flow_one_task_a_stage_in_its_order(parsed: dict[str, Any]) -> None:
     names = [stage.name for stage in STAGES]
     tasks = parsed["dags"]["slices_traffic"]["tasks"]
+    followers = {name: [follower] for name, follower in zip(names, names[1:], strict=False)}
     assert {name: task["downstream"] for name, task in tasks.items()} == {
-        name: [follower] if follower else [] for name, follower in zip(names, [*names[1:], None], strict=True)
+        **followers,
+        "publish": ["published", "report"],
+        "published": [],
+        "report": [],
     }
     assert [name for name, task in tasks.items() if task["teardown"]] == [names[-1]]
+
+
+def test_a_run_is_judged_by_publishing_as_well_as_by_its_report(parsed: dict[str, Any]) -> None:
+    assert parsed["dags"]["slices_traffic"]["judged_by"] == ["published", "report"]
 
 
 def test_tasks_share_the_spark_pool_and_are_tried_again(parsed: dict[str, Any]) -> None:
@@ -82,6 +100,12 @@ def test_tasks_share_the_spark_pool_and_are_tried_again(parsed: dict[str, Any]) 
 
 def test_the_dag_can_be_stored_by_airflow(parsed: dict[str, Any]) -> None:
     assert all(dag["serialized"] for dag in parsed["dags"].values())
+
+
+def test_every_workspace_has_its_maintenance_its_report_and_its_recheck(parsed: dict[str, Any]) -> None:
+    assert {"maintenance_traffic", "report_traffic", "recheck_traffic"} <= set(parsed["dags"])
+    assert parsed["dags"]["report_traffic"]["assets"] == ["traffic/gold/speed_by_area"]
+    assert set(parsed["dags"]["maintenance_traffic"]["tasks"]) == {"maintain"}
 
 
 def test_the_example_downstream_is_scheduled_on_the_workspaces_gold(parsed: dict[str, Any]) -> None:

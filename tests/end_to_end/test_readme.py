@@ -37,7 +37,7 @@ def commands(first_word: str) -> list[list[str]]:
 def town(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("readme")
     (folder / "town" / "queries").mkdir(parents=True)
-    (folder / "town" / "streams.yaml").write_text(blocks("yaml")[0])
+    (folder / "town" / "streams.yaml").write_text(blocks("yaml")[0] + blocks("yaml")[2])
     (folder / "town" / "queries" / "jams.sql").write_text(blocks("sql")[0])
     (folder / "town" / "expectations").mkdir()
     (folder / "town" / "expectations" / "jams.yaml").write_text(blocks("yaml")[1])

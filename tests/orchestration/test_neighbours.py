@@ -52,7 +52,10 @@ def test_the_first_slice_of_all_waits_for_none(context: Context) -> None:
 @pytest.mark.parametrize("under_way", [2, 3])
 def test_a_slice_waits_for_runs_between_it_and_what_is_ingested(context: Context, under_way: int) -> None:
     number(context, 0, 1)
-    assert waits_for(context, at(4), "ingest", running(under_way, 4)) == "a slice between it and what is ingested"
+    assert (
+        waits_for(context, at(4), "ingest", running(under_way, 4))
+        == "a slice between it and what is ingested, whose run is under way"
+    )
 
 
 @pytest.mark.parametrize("under_way", [0, 1, 4, 5])
@@ -86,7 +89,7 @@ def test_publishing_waits_for_the_audit_of_slices_under_way(context: Context, ot
     enter(context, "ingest", 1, 3, other)
     enter(context, "audit", 1, 3)
     waited = waits_for(context, at(3), "publish", running(other, 3))
-    assert waited == "the audit of a slice that answers may reach into"
+    assert waited == "the audit of a slice that answers may reach into, whose run is under way"
 
 
 def test_of_two_slices_under_way_each_can_be_audited(context: Context) -> None:

@@ -8,7 +8,12 @@ import pytest
 
 from panelake.errors import BadInputError
 from panelake.home import example_workspace
-from panelake.orchestration.workspaces import WORKSPACES_VARIABLE, dag_id, scheduled_workspaces
+from panelake.orchestration.workspaces import (
+    WORKSPACES_VARIABLE,
+    dag_id,
+    require_sound_workspaces,
+    scheduled_workspaces,
+)
 
 
 def copied(folder: Path) -> Path:
@@ -31,10 +36,20 @@ def test_two_folders_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest
     folders = [copied(tmp_path / "a" / "traffic"), copied(tmp_path / "b" / "traffic")]
     monkeypatch.setenv(WORKSPACES_VARIABLE, os.pathsep.join(str(folder) for folder in folders))
     with pytest.raises(BadInputError, match="would both be the DAG 'slices_traffic'; rename one"):
-        scheduled_workspaces()
+        require_sound_workspaces()
+    assert [workspace.root for workspace in scheduled_workspaces()] == folders[:1]
 
 
 def test_a_folder_that_is_no_workspace_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKSPACES_VARIABLE, str(tmp_path))
     with pytest.raises(BadInputError, match=r"holds no streams\.yaml"):
-        scheduled_workspaces()
+        require_sound_workspaces()
+
+
+def test_a_broken_workspace_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [copied(tmp_path / "broken"), copied(tmp_path / "sound")]
+    (folders[0] / "streams.yaml").write_text("slice: a while\nstreams: {}\n")
+    monkeypatch.setenv(WORKSPACES_VARIABLE, os.pathsep.join(str(folder) for folder in folders))
+    assert [dag_id(workspace) for workspace in scheduled_workspaces()] == ["slices_sound"]
+    with pytest.raises(BadInputError, match=r"(?s)broken is not scheduled:.*streams\.yaml:1: slice: 'a while'"):
+        require_sound_workspaces()

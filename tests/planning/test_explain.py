@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from panelake.cli import main
+from panelake.commands.plan import in_turn
 from panelake.context import Context
 from panelake.dirty import DirtyRange, DirtySet
 from panelake.ledger import Entry
+from panelake.numbers import Numbers
 from panelake.planning.explain import Explained
 from panelake.planning.plan import build_plan
 from panelake.slices import Slice
@@ -99,6 +101,18 @@ def test_slices_that_would_run_are_told_with_the_reason(root: Path, capsys: pyte
             "runs": False,
             "why": [changed, "new query q3: its history comes by restate", late],
         },
-        {"slice": "1970-01-01T00:01:00Z", "runs": True, "why": ["refused q1: too many NULLs", changed]},
-        {"slice": "1970-01-01T00:02:00Z", "runs": True, "why": ["missing"]},
+        {"slice": "1970-01-01T00:01:00Z", "runs": True, "why": ["refused q1: too many NULLs", changed], "turn": 1},
+        {"slice": "1970-01-01T00:02:00Z", "runs": True, "why": ["missing"], "turn": 2},
     ]
+
+
+def test_the_order_in_which_slices_would_run_is_told_and_where_a_run_would_stop(root: Path) -> None:
+    context = Context(load_workspace(root))
+    minutes = [Slice(minute * MINUTE, (minute + 1) * MINUTE) for minute in range(8)]
+    context.ledger.record([Entry(minutes[3], "ingest", name, "done", 1) for name in ("", "traffic")])
+    Numbers(context.catalog).reserve("traffic", minutes[3], 10)
+    assert [one.get("turn") for one in in_turn(context, minutes[1:6])] == [2, 1, 3, 4, 5]
+    stopped = in_turn(context, minutes[5:7])
+    assert [one["runs"] for one in stopped] == [False, False]
+    assert "run stops here: stream traffic: slice" in stopped[0]["why"][0]
+    assert "--from 1970-01-01T00:04:00Z --to 1970-01-01T00:05:00Z first" in stopped[0]["why"][0]

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from panelake.catalog import Catalog
 from panelake.errors import BadInputError
-from panelake.slices import Slice
+from panelake.slices import Slice, merged
 from panelake.sources import inputs
 from panelake.sources.files import SourceFile
-from panelake.sources.inputs import InputFile, Inputs, SliceInput, TimeSpan, choose_by_time, choose_unseen, merged
+from panelake.sources.inputs import InputFile, Inputs, SliceInput, TimeSpan, choose_by_time, choose_unseen
 
 MINUTE = 60_000_000
 

@@ -10,8 +10,11 @@ from panelake.commands.ranges import add_range_options, chosen_slices
 from panelake.console import print_table, say
 from panelake.context import Context
 from panelake.dirty import DirtySet
+from panelake.errors import BadInputError
+from panelake.numbers import NumberRange, Numbers, next_range
 from panelake.pane_plan import plan_of
 from panelake.planning.explain import Explained
+from panelake.runner import ordered
 from panelake.slices import Slice
 from panelake.stages.registry import changed_queries
 from panelake.workspace import load_workspace
@@ -26,8 +29,7 @@ def run(options: argparse.Namespace) -> int:
     """Nothing is written and no Spark is needed."""
     context = Context(load_workspace(workspace_folder(options)))
     if options.since or options.until:
-        slices = [due(context, part) for part in chosen_slices(options, context.workspace)]
-        document: dict[str, Any] = {"slices": slices}
+        document: dict[str, Any] = {"slices": in_turn(context, chosen_slices(options, context.workspace))}
     else:
         streams = [name for name in context.workspace.streams if context.workspace.queries_of(name)]
         document = {"streams": [Explained(plan_of(context, name)).document() for name in streams]}
@@ -38,6 +40,29 @@ def run(options: argparse.Namespace) -> int:
     else:
         _tell_streams(document["streams"])
     return 0
+
+
+def in_turn(context: Context, parts: list[Slice]) -> list[dict[str, Any]]:
+    """Each slice, with its `turn` where `run` would take it; the first that cannot be numbered ends what it does."""
+    found = {part: due(context, part) for part in parts}
+    ingested = [entry.slice for entry in context.ledger.entries(stage="ingest", subject="")]
+    taken = {name: Numbers(context.catalog).taken(name) for name in context.workspace.streams}
+    refusal = None
+    for turn, part in enumerate(ordered([part for part in parts if found[part]["runs"]], ingested), start=1):
+        refusal = refusal or _refusal(taken, part)
+        found[part] |= {"runs": False, "why": [refusal]} if refusal else {"turn": turn}
+    return list(found.values())
+
+
+def _refusal(taken: dict[str, list[NumberRange]], part: Slice) -> str | None:
+    """Why the slice could not be numbered after those taken; else it is one of them."""
+    try:
+        for stream, known in taken.items():
+            if all(one.slice != part for one in known):
+                known.append(next_range(stream, known, part, 0))
+    except BadInputError as error:
+        return f"run stops here: {error}"
+    return None
 
 
 def due(context: Context, part: Slice) -> dict[str, Any]:
@@ -76,8 +101,13 @@ def _late(context: Context, part: Slice) -> list[str]:
 
 
 def _tell_slices(slices: list[dict[str, Any]]) -> None:
-    rows = [[one["slice"], "runs" if one["runs"] else "done", "; ".join(one["why"])] for one in slices]
-    print_table(["slice", "", "why"], rows)
+    rows = [[one["slice"], one.get("turn"), _verdict(one), "; ".join(one["why"])] for one in slices]
+    print_table(["slice", "turn", "", "why"], rows)
+
+
+def _verdict(one: dict[str, Any]) -> str:
+    stopped = any(why.startswith("run stops here") for why in one["why"])
+    return "runs" if one["runs"] else "stops" if stopped else "done"
 
 
 def _tell_streams(streams: list[dict[str, Any]]) -> None:

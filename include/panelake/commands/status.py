@@ -12,6 +12,7 @@ from panelake.cli import print_json, workspace_folder
 from panelake.console import plain, print_table, say
 from panelake.durations import SECOND
 from panelake.errors import BadInputError
+from panelake.orchestration.known_runs import disagreements
 from panelake.report import words
 from panelake.report.history import SliceFacts, missing_between, read_history
 from panelake.slices import Slice, format_instant, to_microseconds
@@ -35,11 +36,20 @@ def run(options: argparse.Namespace) -> int:
     gaps = missing_between([facts.slice for facts in shown])
     if options.json:
         found = {"slices": [_document(facts) for facts in shown], "missing": [_gap(gap, workspace) for gap in gaps]}
-        print_json({**found, "freshness": _freshness(history)})
+        print_json({**found, "freshness": _freshness(history), "airflow": _airflow(workspace, shown)})
     else:
         _tell(shown, gaps, workspace)
+        for finding in _airflow(workspace, shown):
+            say(f"airflow: {finding['slice']}: {finding['finding']}")
         _tell_freshness(_freshness(history))
     return 0
+
+
+def _airflow(workspace: Workspace, shown: Sequence[SliceFacts]) -> list[dict[str, str]]:
+    """Where Airflow's runs and the ledger disagree; nothing where no Airflow can be asked."""
+    published = {facts.slice for facts in shown if (whole := facts.whole("publish")) and not whole.refused}
+    since = min((facts.slice.start for facts in shown), default=0)
+    return disagreements(workspace, published, since)
 
 
 def _freshness(history: Sequence[SliceFacts]) -> dict[str, Any] | None:

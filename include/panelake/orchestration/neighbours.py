@@ -25,10 +25,14 @@ def waits_for(context: Context, part: Slice, stage: str, is_running: IsRunning) 
     """What the stage of this slice has to wait for, in words; None where it can begin."""
     if stage == "ingest":
         gap = [missing for name in context.workspace.streams for missing in _gap(context, name, part)]
-        return "a slice between it and what is ingested" if gap and is_running(gap) else None
+        return "a slice between it and what is ingested, whose run is under way" if gap and is_running(gap) else None
     if stage == "publish":
         others = _ingested_not_audited(context, part)
-        return "the audit of a slice that answers may reach into" if others and is_running(others) else None
+        return (
+            "the audit of a slice that answers may reach into, whose run is under way"
+            if others and is_running(others)
+            else None
+        )
     return None
 
 

@@ -1,7 +1,7 @@
 """The body of a DAG task: one stage of one slice, and which of its errors Airflow may try again.
 
 Only a `TransientError` leaves a task as it is. Every other error becomes an `AirflowFailException`, which ends the
-task at once. A task that waits for another run gives its worker back meanwhile.
+task at once. A task that waits, for another run or for its source, gives its worker back meanwhile.
 What is heavy is imported when a task runs: the DAG file that imports this module is parsed all the time.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SPARK_POOL = "spark"
 SPARK_CONNECTION = "panelake_spark"
 Interval = tuple[datetime | None, datetime | None]
-_CHECKS, _PUBLISHES, _LAST = "audit", "publish", STAGES[-1].name
+_INGESTS, _CHECKS, _PUBLISHES, _LAST = "ingest", "audit", "publish", STAGES[-1].name
 _OTHERS_RULE = "reads_passed_slices"
 _TIMES_OVERTAKEN = 3  # by slices that are ingested between the look at them and the audit
 _WAIT = timedelta(seconds=5)
@@ -67,9 +67,10 @@ def _run_or_wait(folder: Path, stage_name: str, interval: Interval, ti: Any, out
     workspace = load_workspace(folder)
     part = slice_of(workspace, *interval)
     is_running = partial(_is_running, ti)
-    with _context(workspace) as context, lost_server_is_transient():
+    with stage_context(workspace) as context, lost_server_is_transient():
         for _ in range(_TIMES_OVERTAKEN):
             awaited = waits_for(context, part, stage_name, is_running)
+            awaited = awaited or _awaited_source(context, part, stage_name)
             if awaited:
                 return awaited
             entries = run_stage(context, part, stage_named(stage_name))
@@ -80,6 +81,14 @@ def _run_or_wait(folder: Path, stage_name: str, interval: Interval, ti: Any, out
     if outlet_events is not None:
         announce(workspace, stage_name, entries, outlet_events)
     return None
+
+
+def _awaited_source(context: Context, part: Slice, stage_name: str) -> str | None:
+    if stage_name != _INGESTS:
+        return None
+    from panelake.orchestration.awaited_sources import awaited_source  # noqa: PLC0415 - loads Spark
+
+    return awaited_source(context, part)
 
 
 def _is_refused_for_others(context: Context, part: Slice, stage_name: str) -> bool:
@@ -100,7 +109,7 @@ def _is_running(ti: Any, parts: list[Slice]) -> bool:
 def _give_the_worker_back(awaited: str) -> None:
     from airflow.sdk.exceptions import AirflowRescheduleException  # noqa: PLC0415
 
-    log.info("waiting for %s, whose run is under way", awaited)
+    log.info("waiting for %s", awaited)
     raise AirflowRescheduleException(datetime.now(UTC) + _WAIT)
 
 
@@ -145,7 +154,7 @@ def _advice(workspace: Workspace, near: int = _EXAMPLE_INSTANT) -> str:
 
 
 @contextmanager
-def _context(workspace: Workspace) -> Iterator[Context]:
+def stage_context(workspace: Workspace) -> Iterator[Context]:
     """A context on the connection's server; its session, if one was opened, ends with the stage."""
     from panelake.context import Context  # noqa: PLC0415
 

@@ -16,7 +16,7 @@ from panelake.ledger import Entry
 from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, at_most, equal, none
 from panelake.slices import Slice, format_instant
 from panelake.spark.delta import read_slices
-from panelake.stages.known_slices import Ingested, ingested_slices, inside
+from panelake.stages.known_slices import PRUNED, Ingested, ingested_slices, inside
 from panelake.streams import Stream
 
 _WORD_BITS = 64
@@ -70,6 +70,18 @@ class StreamSlice:
     def accepted(self) -> int:
         return int(self.ingest.details["accepted"])
 
+    @property
+    def kept(self) -> int:
+        """The accepted tuples that were not forgotten since; their numbers are not given again."""
+        return self.accepted - int(self.ingest.details.get("forgotten", 0))
+
+    @property
+    def quarantine_kept(self) -> int:
+        """The quarantined tuples that retention, or forgetting, left in their table."""
+        details = self.ingest.details
+        pruned = "quarantine" in details.get(PRUNED, ())
+        return 0 if pruned else int(details["quarantined"]) - int(details.get("forgotten_quarantined", 0))
+
     def tuples(self) -> DataFrame:
         """The slice's rows of bronze."""
         return read_slices(self.context.spark, self.context.catalog.bronze(self.name), self.part.start, self.part.end)
@@ -114,10 +126,10 @@ def stream_metrics(stream: StreamSlice, facts: pa.Table, quarantine: pa.Table | 
     kept = 0 if quarantine is None else quarantine.to_pylist()[0]["rows"]
     return [
         _conservation(stream),
-        equal(stream.table, "bronze_rows", found["rows"], stream.accepted, lambda: _number_sample(stream)),
-        equal(stream.table, "sequence_dense", found["numbers"], stream.accepted, lambda: _number_sample(stream)),
+        equal(stream.table, "bronze_rows", found["rows"], stream.kept, lambda: _number_sample(stream)),
+        equal(stream.table, "sequence_dense", found["numbers"], stream.kept, lambda: _number_sample(stream)),
         none(stream.table, "event_times", found["outside"], _reach_text(stream), lambda: _outside_sample(stream)),
-        equal(f"quarantine/{stream.name}", "quarantine_rows", kept, stream.ingest.details["quarantined"]),
+        equal(f"quarantine/{stream.name}", "quarantine_rows", kept, stream.quarantine_kept),
         _quarantine_share(stream),
     ]
 

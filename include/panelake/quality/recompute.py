@@ -48,7 +48,7 @@ _MAGNITUDES = {
     "stddev_samp": "avg(abs(CAST({0} AS DOUBLE)))",
     "var_samp": "pow(avg(abs(CAST({0} AS DOUBLE))), 2)",
 }
-_CHECKED = {"count", "min", "max", *_MAGNITUDES}
+CHECKED = {"count", "min", "max", *_MAGNITUDES}
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class _Calls:
             query.name: ", ".join(str(n) for n, one in enumerate(samples) if one.query == query)
             for query in self._queries
         }
-        calls = dict.fromkeys(call for query in self._queries for call in query.calls if call.function in _CHECKED)
+        calls = dict.fromkeys(call for query in self._queries for call in query.calls if call.function in CHECKED)
         self._columns = {call: f"c{number}" for number, call in enumerate(calls)}
         keys = dict.fromkeys(key.expression for query in self._queries for key in query.keys)
         self._keys = {expression: f"k{number}" for number, expression in enumerate(keys)}
@@ -200,7 +200,7 @@ class _Calls:
         for call, name in self._columns.items():
             users = [query for query in self._queries if call in query.calls]
             value = self._guarded(call.argument or "1", users)
-            columns += [F.expr(f"{call.function}({value})").alias(name), _magnitude(call, value).alias(f"{name}|")]
+            columns += [F.expr(f"{call.function}({value})").alias(name), magnitude(call, value).alias(f"{name}|")]
         for expression, name in self._keys.items():
             users = [query for query in self._queries if expression in {key.expression for key in query.keys}]
             columns.append(F.expr(f"max({self._guarded(expression, users)})").alias(name))
@@ -213,7 +213,7 @@ class _Calls:
             having = self._resolved(query.having, query) if query.having else "true"
             columns.append(F.expr(self._guarded(having, [query])).alias(f"{query.name}/{_HAVING}"))
             for output in query.outputs:
-                calls = _calls_in(output.expression, query)
+                calls = calls_in(output.expression, query)
                 if all(call in self._columns for call in calls):
                     value = self._guarded(self._resolved(output.expression, query), [query])
                     sizes = F.array_max(F.array(F.lit(0.0), *[F.col(f"`{self._columns[call]}|`") for call in calls]))
@@ -239,11 +239,13 @@ class _Calls:
         return render(parse_one(expression, dialect=WindowSql).transform(replaced))
 
 
-def _calls_in(expression: str, query: AggregateQuery) -> list[AggregateCall]:
+def calls_in(expression: str, query: AggregateQuery) -> list[AggregateCall]:
+    """The query's aggregate calls that an output or HAVING uses."""
     names = {column.name for column in parse_one(expression, dialect=WindowSql).find_all(exp.Column)}
     return [call for number, call in enumerate(query.calls) if f"_a{number}" in names]
 
 
-def _magnitude(call: AggregateCall, value: str) -> Column:
+def magnitude(call: AggregateCall, value: str) -> Column:
+    """What the rounding of the call's double is a share of; NULL for calls that are exact."""
     form = _MAGNITUDES.get(call.function)
     return F.expr(form.format(value)) if form else F.lit(None).cast("double")

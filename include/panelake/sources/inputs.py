@@ -19,7 +19,7 @@ import pyarrow as pa
 from panelake import tables
 from panelake.catalog import Catalog
 from panelake.errors import BadInputError
-from panelake.slices import Slice, to_datetime, to_microseconds
+from panelake.slices import Slice, merged, to_datetime, to_microseconds
 from panelake.sources.files import SourceFile
 
 _INSTANT = tables.timestamp_type()
@@ -109,17 +109,6 @@ def is_newest(part: Slice, recorded: Iterable[Slice]) -> bool:
 def _without(file: SourceFile, recorded: Recorded) -> tuple[Slice, ...]:
     """The slices done without this file: its tuples in them are late, in all others they were taken."""
     return merged(part for part, known in recorded.items() if all(taken.file != file for taken in known.files))
-
-
-def merged(parts: Iterable[Slice]) -> tuple[Slice, ...]:
-    """Adjacent slices as one, so that a condition over years of slices stays one comparison."""
-    spans: list[Slice] = []
-    for part in sorted(parts):
-        if spans and spans[-1].end == part.start:
-            spans[-1] = Slice(spans[-1].start, part.end)
-        else:
-            spans.append(part)
-    return tuple(spans)
 
 
 def changes(before: SliceInput, after: SliceInput) -> dict[str, list[str]]:

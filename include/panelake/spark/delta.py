@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from panelake import tables
 from panelake.errors import TransientError
-from panelake.slices import Slice, to_datetime
+from panelake.slices import Slice, merged, to_datetime
 
 DATE = "_date"
 SLICE = "_slice"
@@ -56,6 +56,27 @@ def slice_predicate(part: Slice) -> str:
     return f"{DATE} = DATE '{start:%Y-%m-%d}' AND {SLICE} = TIMESTAMP '{start:%Y-%m-%d %H:%M:%S.%f}+00:00'"
 
 
+def delete_slices(spark: SparkSession, address: str, parts: Sequence[Slice]) -> None:
+    """Delete the rows of the slices in one commit; a table that is not there has none."""
+    if parts and tables.exists(address):
+        spans = " OR ".join(_span_predicate(span) for span in merged(parts))
+        deletion = f"DELETE FROM {table_name(address)} WHERE {spans}"  # noqa: S608 - formatted from integers
+        _retry(lambda: spark.sql(deletion).collect(), address)
+
+
+def _span_predicate(span: Slice) -> str:
+    """Rows of slices that start in the span; its date bounds let files be skipped."""
+    low, high = to_datetime(span.start), to_datetime(span.end - 1)
+    days = f"{DATE} >= DATE '{low:%Y-%m-%d}' AND {DATE} <= DATE '{high:%Y-%m-%d}'"
+    bounds = (f"TIMESTAMP '{to_datetime(at):%Y-%m-%d %H:%M:%S.%f}+00:00'" for at in (span.start, span.end))
+    return f"({days} AND {SLICE} >= {next(bounds)} AND {SLICE} < {next(bounds)})"
+
+
+def table_name(address: str) -> str:
+    """A table as SQL names it by its place."""
+    return f"delta.`{address.replace('`', '``')}`"
+
+
 def read_slices(spark: SparkSession, address: str, start: int, end: int) -> DataFrame:
     """The rows of all slices that start in [start, end)."""
     low, high = to_datetime(start), to_datetime(end)
@@ -70,12 +91,14 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
     return pa.schema([field.with_nullable(True) for field in schema])  # noqa: FBT003 - pyarrow's signature
 
 
-def _retry(write: Callable[[], None], address: str) -> None:
+def _retry(write: Callable[[], object], address: str) -> None:
     for attempt in range(_ATTEMPTS):
         try:
-            return write()
+            write()
         except PySparkException as error:
             if not any(name in str(error) for name in _CONFLICTS):
                 raise
             time.sleep(random.uniform(0.1, 0.4) * (attempt + 1))  # noqa: S311 - jitter, not a secret
+        else:
+            return
     raise TransientError(f"{address}: {_ATTEMPTS} writes lost against other writers; run again when they are done")

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from panelake.context import Context
 from panelake.dirty import DirtyRange, DirtySet
 from panelake.errors import TransientError
+from panelake.forgotten import FORGOTTEN, left_out
 from panelake.ledger import Entry
 from panelake.numbers import NumberRange, Numbers, covering
 from panelake.slices import Slice
@@ -96,13 +97,17 @@ def _written(job: _Ingest, tuples: DataFrame, numbers: Numbers) -> Entry:
     tuples = tuples if cut is None else outcome.cut_late(tuples, job.declared, part, cut)
     given = numbers.reserve(name, part, counts.accepted, allow_gap=context.allow_gap, restate=context.restate)
     job.taken.keep()
-    written = outcome.write_bronze(catalog.bronze(name), job.declared, tuples, counts, given)
+    forgotten, gone = left_out(catalog, name, part)
+    written = outcome.write_bronze(catalog.bronze(name), job.declared, tuples, counts, given, gone)
     kept = outcome.write_quarantine(catalog, name, job.declared, tuples, counts)
     held = outcome.write_held(catalog, name, job.declared, tuples, counts)
-    _require_written(name, counts, written, kept, held)
+    forgotten = counts.accepted - written if gone is not None and job.taken.is_refreshed else forgotten
+    _require_written(name, counts, written + forgotten, kept, held)
     moved = renumbering.renumber(context, name, part)
     DirtySet(catalog).mark(name, part, _dirty(job, counts))
     details = _details(job, counts, given) | {"queued": queued, "renumbered": moved}
+    if forgotten:
+        details[FORGOTTEN] = forgotten
     if counts.quarantined[EXTRA] or counts.quarantined[MISSING]:
         details["drift"] = outcome.drift_names(tuples, (EXTRA, MISSING))
     return Entry(part, "ingest", name, "done", written, details=details)
@@ -156,7 +161,7 @@ def _covered(context: Context, name: str, part: Slice, inside: list[NumberRange]
     """A longer slice over ingested ones: nothing to ingest, its tuples are theirs."""
     parts = {known.slice for known in inside}
     own = [entry for entry in context.ledger.entries(stage="ingest", subject=name) if entry.slice in parts]
-    sums = ("read", "released", "accepted", "quarantined", "held", "queued", "late")
+    sums = ("read", "released", "accepted", "quarantined", "held", "queued", "late", FORGOTTEN)
     details: dict[str, Any] = {key: sum(entry.details.get(key, 0) for entry in own) for key in sums}
     for key in ("filtered", "reasons"):
         names = sorted({text for entry in own for text in entry.details.get(key, {})})

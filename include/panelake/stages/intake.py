@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from panelake.context import Context
 from panelake.language.stream_filters import lower_filter
-from panelake.slices import Slice
+from panelake.slices import Slice, merged
 from panelake.sources import inputs
 from panelake.sources.files import SourceFile
 from panelake.sources.inputs import NOTHING, UNKNOWN, Inputs, Recorded, SliceInput, TimeSpan
@@ -77,7 +77,7 @@ def take(context: Context, name: str, part: Slice, reader: Reader) -> Intake:
     files = _choose(context.workspace.streams[name].source.rule, part, listing, spans | told, others)
     queues = _queues(context, name, part, others)
     replays = Replays(context.catalog, name).waiting(others) if newest else ()
-    chosen = SliceInput(files, inputs.merged(others), queues, rules_of(context, name), replays)
+    chosen = SliceInput(files, merged(others), queues, rules_of(context, name), replays)
     if known is None:
         return Intake(memory, part, memory.record(part, chosen), spans | told, newest)
     notes = {"refreshed": inputs.changes(known, chosen)}

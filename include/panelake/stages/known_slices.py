@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from panelake.ledger import Entry
 from panelake.slices import Slice
 
+PRUNED = "pruned"  # in the details of an ingest entry: the tables that the slice was deleted from since
+
 
 @dataclass(frozen=True)
 class Ingested:
@@ -24,6 +26,7 @@ class Ingested:
     first: int
     end: int
     token: str = ""
+    pruned: bool = False  # its tuples were deleted by retention, only its numbers and counts are known
 
     def in_time(self, low: int, high: int) -> bool:
         """Whether a tuple of the slice may lie in [low, high)."""
@@ -45,8 +48,10 @@ def _ingested(entry: Entry) -> Ingested:
     last = entry.details.get("high")
     low = entry.slice.start if late_from is None else min(late_from, entry.slice.start)
     high = entry.slice.end if last is None else max(last + 1, entry.slice.end)
-    token = hashlib.sha256(json.dumps(entry.details, sort_keys=True).encode()).hexdigest()[:16]
-    return Ingested(entry.slice, low, high, first, first + entry.details["accepted"], token)
+    pruned = entry.details.get(PRUNED, ())
+    of = {key: value for key, value in entry.details.items() if key != PRUNED}
+    token = hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:16]
+    return Ingested(entry.slice, low, high, first, first + entry.details["accepted"], token, "bronze" in pruned)
 
 
 def inside(known: Iterable[Ingested], part: Slice) -> list[Ingested]:

@@ -22,8 +22,10 @@ _PLACES = 4  # partitions beyond those that ranges would have: many small files 
 _DRIFT_NAMES = 20
 
 
-def write_bronze(address: str, declared: Stream, tuples: DataFrame, counts: Counts, given: NumberRange) -> int:
-    """Accepted tuples with their numbers; give how many were written."""
+def write_bronze(  # noqa: PLR0917 - one table, and what it is written from
+    address: str, declared: Stream, tuples: DataFrame, counts: Counts, given: NumberRange, gone: Column | None = None
+) -> int:
+    """Accepted tuples with their numbers, without those forgotten since; give how many were written."""
     accepted = tuples.where(column(VERDICT) == ACCEPTED)
     order = [declared.event_time, FILE, POSITION]
     ranges = numbering.gather(counts.histogram)
@@ -33,6 +35,7 @@ def write_bronze(address: str, declared: Stream, tuples: DataFrame, counts: Coun
     else:
         time = F.unix_micros(column(declared.event_time))
         numbered = numbering.numbered(accepted, ranges, given.first, time, order)
+    numbered = numbered if gone is None else numbered.where(~gone)
     columns = [column(name) for name in declared.columns]
     return replace_counted(numbered.select(*columns, "_seq", _source()), address, given.slice)
 

@@ -7,15 +7,13 @@ their panes are made anew from bronze. Maintenance asks for this, never the way 
 
 from __future__ import annotations
 
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
-
 from panelake import tables
 from panelake.context import Context
 from panelake.language.query import AggregateQuery
 from panelake.ledger import Entry
 from panelake.planning.pane_set import window_spec
 from panelake.slices import Slice
-from panelake.spark.delta import DATE, SLICE, replace_slice
+from panelake.spark.delta import delete_slices
 from panelake.stages.due import answered_slices
 from panelake.stages.known_slices import Ingested, ingested_slices
 
@@ -67,7 +65,5 @@ def free(context: Context, stream: str) -> list[Slice]:
         return []
     freed = {"sets": {}, "freed": True}
     context.ledger.record([Entry(part, "panes", stream, "done", 0, details=freed) for part in gone])
-    nothing = context.spark.read.format("delta").load(address).where(F.lit(False)).drop(SLICE, DATE)  # noqa: FBT003
-    for part in gone:
-        replace_slice(nothing, address, part)
+    delete_slices(context.spark, address, gone)
     return gone

@@ -48,12 +48,7 @@ def _not_yet_in(context: Context, name: str, number: int) -> DataFrame:
     bad = spark.read.format("delta").load(catalog.quarantine(name))
     if context.workspace.streams[name].unique:
         bad = bad.where(~F.startswith(F.col("reason"), F.lit("duplicate by")))
-    lines = bad.select(
-        F.col("raw").alias(LINE),
-        F.col("_source.file").alias(FILE),
-        F.col("_source.position").alias(POSITION),
-        F.unix_micros(SLICE).alias(BLOCK),
-    )
+    lines = _lines(bad)
     known = [spark.read.format("delta").load(catalog.bronze(name))] if tables.exists(catalog.bronze(name)) else []
     if tables.exists(catalog.replays(name)):
         known.append(spark.read.format("delta").load(catalog.replays(name)).where(F.col(REPLAY) < number))
@@ -61,6 +56,23 @@ def _not_yet_in(context: Context, name: str, number: int) -> DataFrame:
         places = frame.select(F.col("_source.file").alias(FILE), F.col("_source.position").alias(POSITION))
         lines = lines.join(places, [FILE, POSITION], "left_anti")
     return lines.select(LINE, FILE, POSITION, BLOCK)
+
+
+def quarantined_tuples(context: Context, name: str) -> DataFrame | None:
+    """All of quarantine as far as it can be read: the stream's columns, `_file`, `_position`, the slice as `_block`."""
+    if not tables.exists(context.catalog.quarantine(name)):
+        return None
+    bad = context.spark.read.format("delta").load(context.catalog.quarantine(name))
+    return _parsed(context, name, _lines(bad))
+
+
+def _lines(bad: DataFrame) -> DataFrame:
+    return bad.select(
+        F.col("raw").alias(LINE),
+        F.col("_source.file").alias(FILE),
+        F.col("_source.position").alias(POSITION),
+        F.unix_micros(SLICE).alias(BLOCK),
+    )
 
 
 def _parsed(context: Context, name: str, lines: DataFrame) -> DataFrame:

@@ -1,0 +1,1 @@
+"""What keeps a warehouse small without changing an answer: retention, compaction, vacuum, and forgetting by key."""
