@@ -14,8 +14,9 @@ from panelake.spark.search import place_among
 
 
 def by_name(file: Column, names: Sequence[str]) -> Column:
-    """The number of a name that is one of the sorted names."""
-    return place_among(file, names)
+    """The number of a name that is one of the sorted names; any other is an error."""
+    number = place_among(file, names)
+    return F.when(file == name_of(number, names), number).otherwise(_moved())
 
 
 def by_partition(file: Column, files: Mapping[int, str], names: Sequence[str]) -> Column:
@@ -23,8 +24,7 @@ def by_partition(file: Column, files: Mapping[int, str], names: Sequence[str]) -
     numbers = {name: index for index, name in enumerate(names)}
     expected = at_partition({partition: F.lit(name) for partition, name in files.items()}, F.lit(""))
     number = at_partition({partition: F.lit(numbers[name]) for partition, name in files.items()}, F.lit(-1))
-    moved = F.raise_error(F.lit("the files were cut into other parts than before; run the slice again"))
-    return F.when(file == expected, number).otherwise(moved.cast("int"))
+    return F.when(file == expected, number).otherwise(_moved())
 
 
 def name_of(number: Column, names: Sequence[str]) -> Column:
@@ -36,3 +36,7 @@ def at_partition(values: Mapping[int, Column], otherwise: Column) -> Column:
     """The value of the partition a tuple is in."""
     table = [values.get(index, otherwise) for index in range(1 + max(values))]
     return F.element_at(F.array(*table), F.spark_partition_id() + 1)
+
+
+def _moved() -> Column:
+    return F.raise_error(F.lit("the files were cut into other parts than before; run the slice again")).cast("int")

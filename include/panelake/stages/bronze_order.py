@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
@@ -51,7 +53,9 @@ def is_in_order(counts: Counts) -> bool:
 
 def _by_glance(accepted: DataFrame, event_time: str, counts: Counts, first: int) -> DataFrame:
     """By the place in the file where files ascend and follow one another; names as Spark has them decide ties."""
-    addresses = {plain_path(name): name for name in accepted.inputFiles()}
+    # Spark lists local files with three slashes and names them in their tuples with one.
+    listed = [re.sub("^file:/+", "file:/", name) for name in accepted.inputFiles()]
+    addresses = {plain_path(name): name for name in listed}
     names = sorted(addresses.values())
     small = accepted.withColumn(FILE, file_numbers.by_name(column(FILE), names))
     blocks = [
