@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from operator import and_
@@ -34,12 +34,18 @@ def timestamp_type() -> pa.DataType:
     return _TIMESTAMP
 
 
-def create(address: str, schema: pa.Schema, partition_by: list[str] | None = None) -> None:
-    """Create the table if it is not there; two creators at once end with one table."""
+def create(
+    address: str, schema: pa.Schema, partition_by: list[str] | None = None, statistics: Sequence[str] = ()
+) -> None:
+    """Create the table if it is not there; two creators at once end with one table.
+
+    Files keep the least and greatest value of the columns in `statistics`; where none is named, of the first 32.
+    """
     if DeltaTable.is_deltatable(address):
         return
+    kept = {"delta.dataSkippingStatsColumns": ",".join(statistics)} if statistics else None
     try:
-        DeltaTable.create(address, schema=schema, mode="ignore", partition_by=partition_by)
+        DeltaTable.create(address, schema=schema, mode="ignore", partition_by=partition_by, configuration=kept)
     except CommitFailedError:
         if not DeltaTable.is_deltatable(address):
             raise

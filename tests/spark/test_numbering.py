@@ -60,7 +60,7 @@ def test_partitions_in_time_order_are_numbered_where_they_are(spark):
         F.col("id").alias("time"), F.concat(F.lit("f"), F.spark_partition_id().cast("string")).alias("file")
     )
     blocks = [Block(index, f"f{index}", 0, 250, index * 250, index * 250 + 249) for index in range(4)]
-    rows = numbering.numbered_in_place(frame, blocks, -7, ["time"], F.col("file")).collect()
+    rows = numbering.numbered_in_place(frame, blocks, -7, ["time"], "file").collect()
     assert sorted((row["_seq"], row["time"]) for row in rows) == [(index - 7, index) for index in range(1000)]
 
 
@@ -69,4 +69,4 @@ def test_a_frame_partitioned_otherwise_than_counted_is_refused(spark):
     frame = spark.range(0, 10, 1, 2).select(F.col("id").alias("time"), F.lit("other").alias("file"))
     blocks = [Block(index, f"f{index}", 0, 5, index * 5, index * 5 + 4) for index in range(2)]
     with pytest.raises(Exception, match="cut into other parts"):
-        numbering.numbered_in_place(frame, blocks, 0, ["time"], F.col("file")).collect()
+        numbering.numbered_in_place(frame, blocks, 0, ["time"], "file").collect()

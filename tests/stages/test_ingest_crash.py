@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+
+from panelake.spark import server
 
 spec = importlib.util.spec_from_file_location("ingest_world", Path(__file__).with_name("ingest_world.py"))
 ingest_world = importlib.util.module_from_spec(spec)
@@ -70,4 +73,20 @@ def test_a_client_killed_in_the_middle_of_an_ingest_leaves_nothing_that_a_second
     client.communicate()
     assert client.returncode == -signal.SIGKILL
     assert world.ingest(ingest_world.minute(0)).details["accepted"] == len(cars)
+    assert_whole(world, cars)
+
+
+@pytest.mark.usefixtures("other_home")
+def test_a_server_killed_in_the_middle_of_an_ingest_is_noticed_at_once_and_a_second_run_mends_it(tmp_path):
+    world, cars = landed(tmp_path, None)
+    record = server.start(owner_pid=os.getpid())
+    client = start(world)
+    await_file(world.folder / "warehouse" / "bronze" / "cars", client)
+    os.kill(record.pid, signal.SIGKILL)
+    said, _ = client.communicate(timeout=60)
+    assert client.returncode == 3, said
+    assert b"went away" in said
+    again = start(world)
+    said, _ = again.communicate(timeout=400)
+    assert again.returncode == 0, said
     assert_whole(world, cars)

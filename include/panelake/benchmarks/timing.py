@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+from panelake.spark.record import load_record
 
 
 def seconds(work: Callable[[], object], repeats: int = 3) -> float:
@@ -22,3 +28,38 @@ def _once(work: Callable[[], object]) -> float:
 def rounded(values: dict[str, float]) -> dict[str, float]:
     """Figures as a table shows them: four digits."""
     return {name: float(f"{value:.4g}") for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a piece of work took: seconds by the clock, and processor seconds of the local server, if there is one."""
+
+    seconds: float
+    processor: float
+
+
+def spent(work: Callable[[], object]) -> Spent:
+    """Do it once and tell what it took."""
+    before = _server_seconds()
+    seconds = _once(work)
+    return Spent(seconds, _server_seconds() - before)
+
+
+def least(many: Iterable[Spent]) -> Spent:
+    """The least of each."""
+    listed = list(many)
+    return Spent(min(one.seconds for one in listed), min(one.processor for one in listed))
+
+
+def _server_seconds() -> float:
+    """Processor seconds that the local server and its Python workers have used so far."""
+    record = load_record()
+    process = record.process.process() if record else None
+    if process is None:
+        return 0.0
+    used = 0.0
+    for one in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            times = one.cpu_times()
+            used += times.user + times.system
+    return used

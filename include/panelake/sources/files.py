@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
@@ -56,6 +57,11 @@ def open_file(stream: str, address: str) -> tuple[fs.FileSystem, str]:
     except (OSError, ValueError) as error:
         raise PartDownError(f"stream {stream}: source {address} cannot be opened: {error}") from None
     return filesystem, path
+
+
+def plain_path(address: str) -> str:
+    """A path without its scheme and escapes: Spark names files as URIs."""
+    return unquote(urlsplit(address).path) if "://" in address or address.startswith("file:") else address
 
 
 def _refuse_escaping(stream: str, root: str, files: list[SourceFile]) -> None:

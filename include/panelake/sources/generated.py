@@ -20,7 +20,8 @@ from panelake.errors import BadInputError
 from panelake.slices import Slice, format_instant
 from panelake.sources.conversion import converted, is_convertible
 from panelake.sources.files import SourceFile
-from panelake.sources.inputs import Recorded, TimeSpan
+from panelake.sources.glance import Glance
+from panelake.sources.inputs import InputFile, Recorded, TimeSpan
 from panelake.sources.source import BLOCK, DETAIL, FAULT, FILE, POSITION, RAW, empty_frame, nothing
 from panelake.workspace import Workspace
 from panelake.worlds.generate import WORLDS
@@ -56,6 +57,10 @@ class Reader:
     def span(self, piece: SourceFile) -> TimeSpan:
         """The piece's minute."""
         return TimeSpan(piece.modified, piece.modified + MINUTE - 1)
+
+    def glance(self, taken: InputFile, part: Slice) -> Glance | None:  # noqa: ARG002 - nothing is there to look at
+        """Nothing, until the minute is made."""
+        return None
 
     def read(self, spark: SparkSession, pieces: Sequence[SourceFile]) -> DataFrame:
         """The tuples of the minutes."""

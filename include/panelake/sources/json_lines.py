@@ -116,4 +116,5 @@ def _texts(names: Sequence[str] | dict[str, str]) -> Column:
 
 
 def _colons(text: Column) -> Column:
-    return F.length(text) - F.length(F.translate(text, ":", ""))
+    # `replace` looks for bytes; `translate` would look up every character in a table.
+    return F.octet_length(text) - F.octet_length(F.replace(text, F.lit(":"), F.lit("")))

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panelake.slices import Slice
 from panelake.sources.files import SourceFile, list_files
-from panelake.sources.inputs import UNKNOWN, Recorded, TimeSpan
+from panelake.sources.glance import Glance
+from panelake.sources.inputs import UNKNOWN, InputFile, Recorded, TimeSpan
 from panelake.streams import Stream, filled_template, is_template
 from panelake.workspace import Workspace
 
@@ -38,6 +39,10 @@ class LandedFiles:
     def span(self, piece: SourceFile) -> TimeSpan:  # noqa: ARG002 - a format without statistics cannot tell
         """Unknown until the file is read."""
         return UNKNOWN
+
+    def glance(self, taken: InputFile, part: Slice) -> Glance | None:  # noqa: ARG002 - the same
+        """Nothing, until the file is read."""
+        return None
 
 
 def load(

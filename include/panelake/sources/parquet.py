@@ -16,10 +16,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.errors import BadInputError
-from panelake.slices import to_microseconds
+from panelake.slices import Slice, to_microseconds
 from panelake.sources.conversion import converted, drift_fault, is_convertible
 from panelake.sources.files import SourceFile, open_file
-from panelake.sources.inputs import NOTHING, UNKNOWN, TimeSpan
+from panelake.sources.glance import Glance, glance
+from panelake.sources.inputs import NOTHING, UNKNOWN, InputFile, TimeSpan
 from panelake.sources.landed import LandedFiles, load
 from panelake.sources.source import (
     BLOCK,
@@ -48,6 +49,18 @@ class Reader(LandedFiles):
         groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
         spans = [_group_span(group, self.declared.event_time) for group in groups]
         return reduce(_joined, spans, NOTHING)
+
+    def glance(self, taken: InputFile, part: Slice) -> Glance | None:
+        """What the file's event times tell of the slice, where its columns are the declared ones."""
+        name = self.declared.event_time
+        filesystem, path = open_file(self.stream, taken.file.path)
+        with pq.ParquetFile(path, filesystem=filesystem) as file:
+            if not self._conforms(file.schema_arrow):
+                return None
+            takes_all = self.declared.source.rule != "event_time"
+            spans = (part, *taken.late)
+            elsewhere = () if takes_all else _groups_apart(file.metadata, name, spans)
+            return glance(taken.file, file, name, part, late=taken.late, elsewhere=elsewhere, takes_all=takes_all)
 
     def read(self, spark: SparkSession, pieces: Sequence[SourceFile]) -> DataFrame:
         """The tuples; files with the same columns are read in one go."""
@@ -141,6 +154,19 @@ def _joined(one: TimeSpan, other: TimeSpan) -> TimeSpan:
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return UNKNOWN
     return TimeSpan(min(one.low, other.low), max(one.high, other.high))
+
+
+def _groups_apart(footer: pq.FileMetaData, name: str, parts: Sequence[Slice]) -> frozenset[int]:
+    """The row groups that hold no tuple of the slices, and none without a time."""
+    groups = {index: footer.row_group(index) for index in range(footer.num_row_groups)}
+    timed = {index: _group_span(group, name) for index, group in groups.items() if _has_no_nulls(group, name)}
+    return frozenset(index for index, span in timed.items() if not any(span.overlaps(part) for part in parts))
+
+
+def _has_no_nulls(group: pq.RowGroupMetaData, name: str) -> bool:
+    chunks = (group.column(index) for index in range(group.num_columns))
+    own = [chunk.statistics for chunk in chunks if chunk.path_in_schema == name]
+    return bool(own and own[0] is not None and own[0].has_null_count and not own[0].null_count)
 
 
 def _group_span(group: pq.RowGroupMetaData, name: str) -> TimeSpan:

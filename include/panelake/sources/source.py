@@ -22,7 +22,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.slices import Slice
 from panelake.sources.files import SourceFile
-from panelake.sources.inputs import Recorded, TimeSpan
+from panelake.sources.glance import Glance
+from panelake.sources.inputs import InputFile, Recorded, TimeSpan
 from panelake.streams import Stream
 from panelake.workspace import Workspace
 
@@ -60,6 +61,10 @@ class Reader(Protocol):
 
     def span(self, piece: SourceFile) -> TimeSpan:
         """The piece's event times, as far as they can be told without reading it."""
+        ...
+
+    def glance(self, taken: InputFile, part: Slice) -> Glance | None:
+        """What a piece's event times alone tell of the slice, None where it must be read for that."""
         ...
 
     def read(self, spark: SparkSession, pieces: Sequence[SourceFile]) -> DataFrame:

@@ -34,19 +34,22 @@ def with_slice_columns(frame: DataFrame, part: Slice) -> DataFrame:
     return frame.withColumn(SLICE, F.lit(start)).withColumn(DATE, F.lit(start.date()))
 
 
-def replace_slice(frame: DataFrame, address: str, part: Slice) -> None:
-    """Replace one slice of the table by the frame, in one commit; conflicts with other slices are tried again."""
+def replace_slice(frame: DataFrame, address: str, part: Slice, statistics: Sequence[str] = ()) -> None:
+    """Replace one slice of the table by the frame, in one commit; conflicts with other slices are tried again.
+
+    A table that is not there yet keeps `statistics` of these columns alone, if any are named.
+    """
     stamped = with_slice_columns(frame, part)
-    tables.create(address, arrow_schema(stamped), partition_by=[DATE])
+    tables.create(address, arrow_schema(stamped), partition_by=[DATE], statistics=statistics)
     writer = stamped.write.format("delta").mode("overwrite").option("replaceWhere", slice_predicate(part))
     writer = writer.option("mergeSchema", "true")
     _retry(lambda: writer.save(address), address)
 
 
-def replace_counted(frame: DataFrame, address: str, part: Slice) -> int:
+def replace_counted(frame: DataFrame, address: str, part: Slice, statistics: Sequence[str] = ()) -> int:
     """Replace the slice, and give the number of rows Spark wrote, as it counted them while writing."""
     seen = Observation()
-    replace_slice(frame.observe(seen, F.count(F.lit(1)).alias("rows")), address, part)
+    replace_slice(frame.observe(seen, F.count(F.lit(1)).alias("rows")), address, part, statistics)
     return int(seen.get["rows"])
 
 

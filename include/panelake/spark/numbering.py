@@ -2,7 +2,8 @@
 
 One pass counts the tuples of each partition, with their least and greatest time, and per time bucket. Where the
 partitions follow one another in time, as those of files in time order do, each is sorted where it is: its first
-number is the count of all before it. Else buckets are gathered into ranges of about equal size, and each range
+number is the count of all before it; where even the rows of each file ascend in time, their places tell the numbers,
+and nothing is sorted. Else buckets are gathered into ranges of about equal size, and each range
 becomes one partition.
 """
 
@@ -14,6 +15,9 @@ from itertools import pairwise
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+from panelake.spark.file_numbers import at_partition, by_partition, name_of
+from panelake.spark.search import place_among
 
 TUPLES_PER_RANGE = 1_000_000
 MAX_RANGES = 2_000
@@ -54,7 +58,7 @@ def numbered(frame: DataFrame, ranges: Ranges, first: int, time: Column, order: 
     """The frame with `_seq`: first, first + 1, … in the given order, which must start with event time."""
     if not ranges.count:
         return frame.limit(0).withColumn("_seq", F.lit(0).cast("bigint"))
-    spread = frame.repartitionById(len(ranges.starts), _range_of(time, ranges.starts)).sortWithinPartitions(*order)
+    spread = frame.repartitionById(len(ranges.starts), place_among(time, ranges.starts)).sortWithinPartitions(*order)
     offset = F.element_at(F.array(*[F.lit(first + value) for value in ranges.offsets]), F.spark_partition_id() + 1)
     index = F.monotonically_increasing_id().bitwiseAND(F.lit(_INDEX_BITS))
     return spread.withColumn("_seq", (offset + index).cast("bigint"))
@@ -86,33 +90,30 @@ def in_time_order(blocks: Sequence[Block]) -> list[Block] | None:
     return ordered
 
 
-def numbered_in_place(
-    frame: DataFrame, ordered: Sequence[Block], first: int, order: list[str], file: Column
-) -> DataFrame:
+def numbered_in_place(frame: DataFrame, ordered: Sequence[Block], first: int, order: list[str], file: str) -> DataFrame:
     """The frame with `_seq`, each partition sorted where it is; it must be partitioned as it was when counted."""
-    firsts, files = [0] * (1 + max(block.partition for block in ordered)), {}
+    offsets = {}
     for block in ordered:
-        firsts[block.partition] = first
-        files[block.partition] = block.file
+        offsets[block.partition] = F.lit(first).cast("bigint")
         first += block.count
-    partition = F.spark_partition_id() + 1
-    expected = F.element_at(F.array(*[F.lit(files.get(index, "")) for index in range(len(firsts))]), partition)
-    offset = F.element_at(F.array(*[F.lit(value).cast("bigint") for value in firsts]), partition)
-    moved = F.raise_error(F.lit("the files were cut into other parts than before; run the slice again"))
-    spread = frame.sortWithinPartitions(*order)
-    checked = F.when(file == expected, offset).otherwise(moved.cast("bigint"))
-    return spread.withColumn("_seq", checked + F.monotonically_increasing_id().bitwiseAND(F.lit(_INDEX_BITS)))
+    files = {block.partition: block.file for block in ordered}
+    names = sorted(set(files.values()))
+    spread = frame.withColumn(file, by_partition(F.col(file), files, names)).sortWithinPartitions(*order)
+    offset = at_partition(offsets, F.lit(0).cast("bigint"))
+    index = F.monotonically_increasing_id().bitwiseAND(F.lit(_INDEX_BITS))
+    return spread.withColumn("_seq", offset + index).withColumn(file, name_of(F.col(file), names))
 
 
-def _range_of(time: Column, starts: tuple[int, ...]) -> Column:
-    """The range an event time falls in, as a balanced tree of comparisons."""
-    return _search(time, starts, 0, len(starts))
+def numbered_by_place(
+    frame: DataFrame, ordered: Sequence[Block], first: int, file_number: Column, position: Column
+) -> DataFrame:
+    """The frame with `_seq` by each tuple's own place: a block's `partition` is its file's number, `start` its row.
 
-
-def _search(time: Column, starts: tuple[int, ...], low: int, high: int) -> Column:
-    if high - low == 1:
-        return F.lit(low)
-    middle = (low + high) // 2
-    return F.when(time < starts[middle], _search(time, starts, low, middle)).otherwise(
-        _search(time, starts, middle, high)
-    )
+    Nothing is sorted and nothing depends on how Spark cuts the files, since the rows of a block ascend in time.
+    """
+    offsets = {}
+    for block in ordered:
+        offsets[block.partition] = first - block.start
+        first += block.count
+    table = F.array(*[F.lit(offsets.get(index, 0)).cast("bigint") for index in range(1 + max(offsets))])
+    return frame.withColumn("_seq", F.element_at(table, file_number + 1) + position)

@@ -27,6 +27,8 @@ MASTER_VARIABLE = "PANELAKE_MASTER"
 _CLASSIC = ("local", "spark://", "yarn", "k8s://")
 # Waits of 0.05, 0.2, 0.8, 3.2 and 12.8 s; pyspark's own 15 go on for ten minutes after a server died.
 _RETRIES = 5
+# Nobody answers, or a server that was started anew does, which knows nothing of this session.
+_GONE = ("UNAVAILABLE", "SESSION_NOT_FOUND", "SESSION_CHANGED", "OPERATION_NOT_FOUND")
 
 
 def open_session(master: str | None = None, name: str = "panelake") -> SparkSession:
@@ -67,7 +69,7 @@ def lost_server_is_transient() -> Iterator[None]:
     try:
         yield
     except SparkConnectGrpcException as error:
-        if "UNAVAILABLE" not in str(error):
+        if not any(sign in str(error) for sign in _GONE):
             raise
         raise TransientError(
             "the Spark Connect server went away during the work: run it again, a local server is started anew"
@@ -82,10 +84,11 @@ def use_utc() -> None:
 
 def _connected(url: str) -> SparkSession:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes two seconds
-    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - the same
+
+    from panelake.spark.patience import WhileItListens  # noqa: PLC0415 - the same
 
     spark = SparkSession.builder.config(map=dict(CLIENT)).remote(url).create()
-    spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+    spark.client.set_retry_policies([WhileItListens(*probe.address(url), _RETRIES)])
     return spark
 
 

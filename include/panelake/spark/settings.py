@@ -17,6 +17,12 @@ CLIENT: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    # Instants as 8 bytes with statistics; Spark's default is an older type of 12 without.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Tables are partitioned by date and a slice has one: without this every write is sorted by it first.
+    "spark.sql.maxConcurrentOutputFileWriters": "8",
+    # Every row of a slice is stamped with it: asking each whether it fits the slice that is replaced tells nothing.
+    "spark.databricks.delta.replaceWhere.constraintCheck.enabled": "false",
 }
 
 _DELTA = {

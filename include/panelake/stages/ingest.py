@@ -24,8 +24,8 @@ from panelake.numbers import NumberRange, Numbers, covering
 from panelake.slices import Slice
 from panelake.sources import source
 from panelake.sources.conversion import EXTRA, MISSING
-from panelake.stages import arrivals, intake, outcome, renumbering
-from panelake.stages.verdicts import Counts, Rules, classified, count
+from panelake.stages import arrivals, bronze_order, glancing, intake, outcome, renumbering
+from panelake.stages.verdicts import Counts, Rules, classified, count, with_raw_of_bad_ones
 from panelake.streams import Stream
 
 
@@ -60,16 +60,25 @@ def _ingest_stream(context: Context, name: str, part: Slice) -> Entry:
     optional = intake.added_columns(context, name, part)
     reader = source.reader_of(context.workspace, name, optional)
     job = _Ingest(context, name, declared, reader, part, intake.take(context, name, part, reader))
-    with source.settings(context.spark), _tuples(job) as tuples:
-        return _written(job, tuples, numbers)
+    held = arrivals.written_before(context.spark, context.catalog.held(name), job.taken.chosen.before)
+    with source.settings(context.spark), _tuples(job, held) as tuples:
+        counts = _glanced(job, held) or count(tuples, job.rules, part)
+        return _written(job, tuples, counts, numbers)
+
+
+def _glanced(job: _Ingest, held: DataFrame | None) -> Counts | None:
+    """The counts by event times alone, where every tuple comes from files whose times are known to the source."""
+    chosen = job.taken.chosen
+    if held is not None or chosen.replays or job.taken.needs_spans:
+        return None
+    return glancing.counted(job.reader, chosen, job.rules, job.part)
 
 
 @contextmanager
-def _tuples(job: _Ingest) -> Iterator[DataFrame]:
+def _tuples(job: _Ingest, held: DataFrame | None) -> Iterator[DataFrame]:
     """The slice's tuples with their verdicts; where reading is dear they are kept until the end of the block."""
     spark, chosen, rules = job.context.spark, job.taken.chosen, job.rules
     tuples = arrivals.read(spark, job.reader, job.declared, chosen, job.part, whole=job.taken.needs_spans)
-    held = arrivals.written_before(spark, job.context.catalog.held(job.name), chosen.before)
     if held is not None:
         tuples = tuples.unionByName(arrivals.released(held, job.declared, chosen, job.part))
     if chosen.replays:
@@ -78,18 +87,18 @@ def _tuples(job: _Ingest) -> Iterator[DataFrame]:
     if rules.unique:
         bronze = arrivals.written_before(spark, job.context.catalog.bronze(job.name), chosen.before)
         tuples = arrivals.with_duplicates(tuples, bronze, rules, job.part, chosen.before)
+    tuples = with_raw_of_bad_ones(classified(tuples, rules, job.part, chosen.before))
     kept = job.reader.parses or bool(rules.unique)
     tuples = tuples.persist(StorageLevel.DISK_ONLY) if kept else tuples
     try:
-        yield classified(tuples, rules, job.part, chosen.before)
+        yield tuples
     finally:
         if kept:
             tuples.unpersist()
 
 
-def _written(job: _Ingest, tuples: DataFrame, numbers: Numbers) -> Entry:
+def _written(job: _Ingest, tuples: DataFrame, counts: Counts, numbers: Numbers) -> Entry:
     context, name, part, catalog = job.context, job.name, job.part, job.context.catalog
-    counts = count(tuples, job.rules, part)
     counts.require_conserved(name)
     job.taken.remember(counts.spans)
     cut = counts.cut_late(job.rules.max_late)
@@ -152,7 +161,7 @@ def _details(job: _Ingest, counts: Counts, given: NumberRange) -> dict[str, Any]
         "event_times": [counts.low, counts.high] if counts.accepted else None,
         "first": given.first,
         "files": len(job.taken.chosen.files),
-        "in_order": bool(outcome.in_place(counts, len(counts.blocks))),
+        "in_order": bronze_order.is_in_order(counts),
         **job.taken.notes,
     }
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from panelake.context import Context
 from panelake.language.stream_filters import lower_filter
 from panelake.slices import Slice, merged
 from panelake.sources import inputs
-from panelake.sources.files import SourceFile
+from panelake.sources.files import SourceFile, plain_path
 from panelake.sources.inputs import NOTHING, UNKNOWN, Inputs, Recorded, SliceInput, TimeSpan
 from panelake.sources.replays import Replays
 from panelake.sources.schemas import Schemas
@@ -46,15 +45,10 @@ class Intake:
 
     def remember(self, found: Mapping[str, tuple[int, int] | None]) -> None:
         """Keep the spans of files that were read whole; one without any usable tuple overlaps no slice."""
-        by_path = {_plain(file): span for file, span in found.items()}
+        by_path = {plain_path(file): span for file, span in found.items()}
         unknown = [taken.file for taken in self.chosen.files if not self.spans.get(taken.file, UNKNOWN).is_known]
-        spans = {file: by_path.get(_plain(file.path)) for file in unknown}
+        spans = {file: by_path.get(plain_path(file.path)) for file in unknown}
         self.memory.remember({file: TimeSpan(*span) if span else NOTHING for file, span in spans.items()})
-
-
-def _plain(address: str) -> str:
-    """A path without its scheme and escapes: Spark names files as URIs."""
-    return unquote(urlsplit(address).path) if "://" in address or address.startswith("file:") else address
 
 
 def take(context: Context, name: str, part: Slice, reader: Reader) -> Intake:

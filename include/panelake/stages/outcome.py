@@ -12,13 +12,12 @@ from panelake.catalog import Catalog
 from panelake.numbers import NumberRange
 from panelake.slices import Slice
 from panelake.sources.source import DETAIL, FILE, POSITION, RAW, as_json, column
-from panelake.spark import numbering
-from panelake.spark.delta import replace_counted
+from panelake.spark.delta import SLICE, replace_counted
+from panelake.stages import bronze_order
 from panelake.stages.arrivals import QUEUED
 from panelake.stages.verdicts import ACCEPTED, HELD, QUARANTINED, REASON, VERDICT, Counts
 from panelake.streams import Stream
 
-_PLACES = 4  # partitions beyond those that ranges would have: many small files are better gathered
 _DRIFT_NAMES = 20
 
 
@@ -26,25 +25,12 @@ def write_bronze(  # noqa: PLR0917 - one table, and what it is written from
     address: str, declared: Stream, tuples: DataFrame, counts: Counts, given: NumberRange, gone: Column | None = None
 ) -> int:
     """Accepted tuples with their numbers, without those forgotten since; give how many were written."""
-    accepted = tuples.where(column(VERDICT) == ACCEPTED)
-    order = [declared.event_time, FILE, POSITION]
-    ranges = numbering.gather(counts.histogram)
-    blocks = in_place(counts, len(ranges.starts))
-    if blocks:
-        numbered = numbering.numbered_in_place(accepted, blocks, given.first, order, column(FILE))
-    else:
-        time = F.unix_micros(column(declared.event_time))
-        numbered = numbering.numbered(accepted, ranges, given.first, time, order)
+    accepted = tuples if counts.glances else tuples.where(column(VERDICT) == ACCEPTED)
+    numbered = bronze_order.numbered(accepted, declared.event_time, counts, given.first)
     numbered = numbered if gone is None else numbered.where(~gone)
     columns = [column(name) for name in declared.columns]
-    return replace_counted(numbered.select(*columns, "_seq", _source()), address, given.slice)
-
-
-def in_place(counts: Counts, ranges: int) -> list[numbering.Block]:
-    """The blocks in time order where tuples can be numbered where they are; none where they must be moved."""
-    if counts.is_mixed or len(counts.blocks) > 2 * ranges + _PLACES:
-        return []
-    return numbering.in_time_order(list(counts.blocks.values())) or []
+    statistics = [declared.event_time, "_seq", SLICE]
+    return replace_counted(numbered.select(*columns, "_seq", _source()), address, given.slice, statistics)
 
 
 def write_quarantine(catalog: Catalog, name: str, declared: Stream, tuples: DataFrame, counts: Counts) -> int:

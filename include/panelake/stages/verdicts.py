@@ -17,7 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.durations import format_duration
 from panelake.slices import Slice
-from panelake.sources.source import BLOCK, FAULT, FILE, column, nothing
+from panelake.sources.glance import Glance
+from panelake.sources.source import BLOCK, FAULT, FILE, RAW, column, nothing
 from panelake.spark.numbering import Block, bucket_width
 
 ACCEPTED, FILTERED, QUARANTINED, HELD, ELSEWHERE = "accepted", "filtered", "quarantined", "held", "elsewhere"
@@ -44,7 +45,10 @@ class Rules:
 
 @dataclass
 class Counts:
-    """What one pass over a slice's tuples found; `histogram` holds accepted ones by time bucket."""
+    """What one pass over a slice's tuples found; `histogram` holds accepted ones by time bucket.
+
+    `glances` are there where event times alone told all: every tuple is accepted.
+    """
 
     part: Slice
     read: int = 0
@@ -60,6 +64,7 @@ class Counts:
     blocks: dict[int, Block] = field(default_factory=dict)
     is_mixed: bool = False
     spans: dict[str, tuple[int, int] | None] = field(default_factory=dict)
+    glances: list[Glance] = field(default_factory=list)
 
     @property
     def accepted(self) -> int:
@@ -110,6 +115,11 @@ def classified(tuples: DataFrame, rules: Rules, part: Slice, before: Iterable[Sl
     )
     reason = F.when(F.col(MINE), F.coalesce(bad, F.when(~early, filtered)))
     return tuples.withColumn(VERDICT, verdict).withColumn(REASON, reason)
+
+
+def with_raw_of_bad_ones(tuples: DataFrame) -> DataFrame:
+    """Classified tuples with their raw text where it will be kept: it is most of what there is to carry."""
+    return tuples.withColumn(RAW, F.when(F.col(VERDICT) == QUARANTINED, F.col(RAW))).drop(MINE, DUPLICATE)
 
 
 def is_sound(rules: Rules, part: Slice, before: Iterable[Slice]) -> Column:
