@@ -126,7 +126,7 @@ def answered(panes: DataFrame, tasks: Sequence[WindowTask], queries: Sequence[Ag
     keys = sorted({key for task in tasks for key in task.keys})
     states = sorted({state.column for task in tasks for state in task.states if state.fold != "sketch"})
     axes = [name for name in (UNIT, ROW) if any(task.position == name for task in tasks)]
-    columns = panes.select(SET, F.explode(_chunks(tasks)).alias(CHUNK), *axes, *keys, *states)
+    columns = panes.select(SET, _chunks(tasks).alias(CHUNK), *axes, *keys, *states)
     schema = _window_schema(arrow_schema(columns), [*keys, *states])
     # A Python worker imports the function's own module: this one would bring all of pyspark's client with it.
     slide = partial(slide_partition, tasks=tuple(tasks), schema=schema)
@@ -154,12 +154,15 @@ def _chunked(tasks: Sequence[WindowTask], sets: Sequence[PaneSet], plan: Plan, p
 
 
 def _chunks(tasks: Sequence[WindowTask]) -> Column:
-    """The chunks a pane goes to, as an array: one, unless its set is in chunks."""
+    """The chunks a pane goes to, a row for each: one, unless its set is in chunks."""
+    chunked = {task.pane_set: task for task in tasks if task.chunks}
+    if not chunked:
+        return F.lit(0).cast("bigint")
     found = F.array(F.lit(0).cast("bigint"))
-    for task in {task.pane_set: task for task in tasks if task.chunks}.values():
+    for task in chunked.values():
         if task.chunks is not None:
             found = F.when(F.col(SET) == task.pane_set, F.expr(task.chunks.sql(f"`{task.position}`"))).otherwise(found)
-    return found
+    return F.explode(found)
 
 
 def _window_schema(panes: pa.Schema, carried: list[str]) -> pa.Schema:
