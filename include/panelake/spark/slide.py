@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from panelake.aggregates import State
 from panelake.kernels.sliding import WindowStates, slide_windows
+from panelake.kernels.state_column import Operation, StateColumn
 from panelake.kernels.window_spec import WindowSpec
 from panelake.spark.arrow_states import Encoded, decode_moments, encode, encode_moments
 from panelake.spark.chunks import CHUNK, Chunks
 
 QUERY, START, END = "_query", "_window_start", "_window_end"
+CHANGED = "_changed"
 
 
 class SumOverflowError(ArithmeticError):
@@ -28,7 +30,10 @@ class SumOverflowError(ArithmeticError):
 
 @dataclass(frozen=True)
 class WindowTask:
-    """One query's windows over one pane set: which set, keys and states, and which windows k are wanted."""
+    """One query's windows over one pane set: which set, keys and states, and which windows k are wanted.
+
+    Of the windows of a task that is `changed_only`, those groups are wanted that a changed pane is in.
+    """
 
     query: str
     pane_set: str
@@ -40,6 +45,7 @@ class WindowTask:
     first: int
     last: int
     chunks: Chunks | None = None
+    changed_only: bool = False
 
     def within(self, chunk: int) -> WindowTask:
         """The task for the windows of one chunk."""
@@ -94,6 +100,11 @@ class OrderedPanes:
             self.encoded[state] = self._encode(state)
         return self.encoded[state]
 
+    def changed(self, presence: State) -> StateColumn:
+        """1 for each changed pane that holds tuples of the query."""
+        holds = pc.and_(self.rows[CHANGED], pc.greater(self.rows[presence.column], 0)).cast(pa.int64())
+        return StateColumn(Operation.ADD_I64, (holds.fill_null(0).to_numpy(),), None)
+
     def _encode(self, state: State) -> Encoded:
         values = self.rows[state.column].combine_chunks()
         if state.kind != "m2":
@@ -105,9 +116,13 @@ class OrderedPanes:
 def _windows(panes: OrderedPanes, task: WindowTask) -> pa.Table:
     folded = [state for state in task.states if _is_folded(state)]
     columns = [panes.encode(state).column for state in folded]
+    columns += [panes.changed(task.presence)] if task.changed_only else []
     result = slide_windows(panes.group, panes.position, columns, task.window, range(task.first, task.last))
     _refuse_overflow(result, task)
     states = _decode(result, folded, panes)
+    wanted = pc.greater(states[task.presence.column], 0)
+    if task.changed_only:
+        wanted = pc.and_(wanted, pa.array(result.columns[-1].arrays[0] > 0))
     keys = panes.keys.take(result.group)
     windows = {
         QUERY: pa.repeat(task.query, len(result.k)),
@@ -116,7 +131,7 @@ def _windows(panes: OrderedPanes, task: WindowTask) -> pa.Table:
         **dict(zip(keys.column_names, keys.columns, strict=True)),
         **states,
     }
-    return pa.table(windows).filter(pc.greater(windows[task.presence.column], 0))
+    return pa.table(windows).filter(wanted)
 
 
 def _groups(rows: pa.Table, keys: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -132,7 +147,7 @@ def _groups(rows: pa.Table, keys: tuple[str, ...]) -> tuple[NDArray[np.int64], N
 
 def _decode(result: WindowStates, states: Sequence[State], panes: OrderedPanes) -> dict[str, pa.Array]:
     decoded = {}
-    for state, column in zip(states, result.columns, strict=True):
+    for state, column in zip(states, result.columns, strict=False):
         if state.kind == "m2":
             decoded[_sibling(state, "mean").column] = decode_moments(column)[0]
         decoded[state.column] = panes.encode(state).decode(column)
