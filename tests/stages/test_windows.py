@@ -219,7 +219,7 @@ def test_late_tuples_restate_every_answered_window_that_holds_them(folder: Path,
     minute       0         1          2
     area 1, 3    *    *    *    *     *
     late, with minute 2: area 1 at second 5, area 2 at second 95
-    90 s / 30 s  windows that end at 30, 60, 90 hold the one, those at 120, 150, 180 the other; 150 and 180 are due anyhow
+    90 s / 30 s: windows that end at 30, 60, 90 hold the one, at 120, 150, 180 the other; 150 and 180 are due anyhow
     """
     limited = f"{COUNT.format(60, 60)} HAVING count(*) < 8"
     world = World(folder / "late", spark, q=COUNT.format(90, 30), limited=limited)
