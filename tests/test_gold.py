@@ -20,6 +20,7 @@ from panelake.durations import MINUTE, SECOND
 COLUMNS = pa.schema([("area", pa.int32()), ("mean", pa.float64())])
 UNSTAMPED = gold.answer_schema(COLUMNS, "TS")
 KEYS = ["area"]
+Row = tuple[int, int | None, float | None]
 
 
 def answers(*rows: tuple[int, int | None, float | None]) -> pa.Table:
@@ -42,7 +43,7 @@ def stamped(*rows: tuple[int, int | None, float | None], slice_minutes: int = 5)
 
 
 def publish(address: str, first: int, last: int, *rows: tuple[int, int | None, float | None]) -> int:
-    return gold.replace_windows(address, stamped(*rows), KEYS, [first * MINUTE, last * MINUTE])
+    return gold.replace_windows(address, stamped(*rows), KEYS, [first * MINUTE, last * MINUTE]).rows
 
 
 def read(address: str) -> list[dict[str, Any]]:
@@ -137,8 +138,40 @@ def test_windows_outside_the_range_are_never_touched(address: str) -> None:
     assert [row["mean"] for row in read(address)] == [1.0, 3.0]
 
 
+def restate(address: str, ends: list[list[int]], *rows: Row, gone: tuple[Row, ...] = ()) -> gold.Written:
+    """Some groups of windows answered before, with nothing else due."""
+    ranges = [[first * MINUTE, last * MINUTE] for first, last in ends]
+    return gold.replace_windows(address, stamped(*rows), KEYS, [], gold.Restated(ranges, answers(*gone)))
+
+
+def test_of_restated_windows_only_the_groups_given_change(address: str) -> None:
+    publish(address, 1, 3, (1, 1, 1.0), (1, 2, 2.0), (2, 1, 3.0), (3, None, 4.0))
+    written = restate(address, [[1, 1], [3, 3]], (1, 2, 9.0), (3, None, 4.0), (3, 5, 5.0))
+    assert [(row["window_end"].minute, row["area"], row["mean"], row["_revision"]) for row in read(address)] == [
+        (1, 1, 1.0, 0), (1, 2, 9.0, 1), (2, 1, 3.0, 0), (3, 5, 5.0, 0), (3, None, 4.0, 0),
+    ]  # fmt: skip
+    assert written.rows == 3
+    assert written.changed is not None
+    assert {(row["window_end"].minute, row["area"]) for row in written.changed.to_pylist()} == {(1, 2), (3, 5)}
+
+
+def test_a_restated_answer_that_having_drops_goes_and_its_neighbours_stay(address: str) -> None:
+    publish(address, 1, 2, (1, 1, 1.0), (1, None, 2.0), (2, None, 3.0))
+    written = restate(address, [[1, 2]], gone=((1, None, 7.0), (2, 1, 7.0)))
+    assert [(row["window_end"].minute, row["area"]) for row in read(address)] == [(1, 1), (2, None)]
+    assert written.changed is not None
+    assert [(row["window_end"].minute, row["area"]) for row in written.changed.to_pylist()] == [(1, None)]
+
+
+def test_a_restatement_that_changes_nothing_leaves_the_version_as_it_was(address: str) -> None:
+    publish(address, 1, 2, (1, 1, 1.0), (2, 1, 3.0))
+    version = DeltaTable(address).version()
+    assert restate(address, [[1, 1]], (1, 1, 1.0)) == gold.Written(1)
+    assert DeltaTable(address).version() == version
+
+
 def test_nothing_due_makes_the_table_and_writes_nothing(address: str) -> None:
-    assert gold.replace_windows(address, stamped(), KEYS, []) == 0
+    assert gold.replace_windows(address, stamped(), KEYS, []).rows == 0
     assert read(address) == []
 
 

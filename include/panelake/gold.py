@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 import numpy as np
 import pyarrow as pa
@@ -63,28 +65,85 @@ def in_answered_slices(rows: pa.Table, spans: Sequence[Span]) -> pa.Table:
     return rows.append_column(SLICE, pa.array(stamp, _INSTANT)).filter(pa.array(inside))
 
 
-def replace_windows(address: str, rows: pa.Table, keys: Sequence[str], ends: Sequence[int]) -> int:
-    """Replace all windows that end in [ends[0], ends[-1]] by the stamped rows, in one commit; give how many are there.
+@dataclass(frozen=True)
+class Restated:
+    """Windows answered before, of which only some groups are answered again: those staged, and those that go.
 
-    The commit is lost, and tried again from what is there then, if anybody else committed since the table was read.
+    `ends` are ranges [first, last] of the windows' ends; `gone` are rows whose window and group have no answer now.
+    """
+
+    ends: Sequence[Sequence[int]] = ()
+    gone: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many of the rows given are in gold, and which answers changed that had been there, or were not due before.
+
+    `changed` has the columns of the place, window end and group, of every row restated, added to a restated window or
+    taken out of one; None where nothing was there before.
+    """
+
+    rows: int
+    changed: pa.Table | None = None
+
+
+def replace_windows(
+    address: str, rows: pa.Table, keys: Sequence[str], ends: Sequence[int], restated: Restated | None = None
+) -> Written:
+    """Replace all windows that end in [ends[0], ends[-1]] by the stamped rows, in one commit; give what is there.
+
+    Of restated windows only the groups given are replaced; the others' rows stay. The commit is lost, and tried again
+    from what is there then, if anybody else committed since the table was read.
     """
     schema = pa.schema([*rows.schema, (REVISION, pa.int64())])
     tables.create(address, schema)
-    if not ends:
-        return 0
+    partly = restated or Restated()
+    ranges = [one for one in (ends, *partly.ends) if one]
+    if not ranges:
+        return Written(0)
 
-    def commit() -> int:
+    def commit() -> Written:
         table = DeltaTable(address)
-        before = _between(table, ends)
+        before = _between(table, ranges)
+        kept = before.filter(_untouched(before, rows, keys, ends, partly))
         revised = with_revisions(rows, before, keys)
-        if same_rows(revised, before, keys):
-            return int(before.num_rows)
-        tables.overwrite(table, revised, _predicate(schema.field(END).type, ends))
-        return int(_between(table, ends).num_rows)
+        everything = pa.concat_tables([revised, kept.select(revised.column_names).cast(revised.schema)])
+        if same_rows(everything, before, keys):
+            return Written(rows.num_rows)
+        tables.overwrite(table, everything, _predicate(schema.field(END).type, ranges))
+        there = int(_between(table, ranges).num_rows)
+        return Written(there - kept.num_rows, _changed(revised, before, kept, keys))
 
     written = tables.retry_conflicts(commit, address)
     tables.keep_few_files(address)
     return written
+
+
+def _untouched(
+    before: pa.Table, rows: pa.Table, keys: Sequence[str], ends: Sequence[int], partly: Restated
+) -> pa.Array:
+    """Which rows stay as they are: those of restated windows whose group is neither answered again nor gone."""
+    at = _positions(before[END])
+    stays = np.ones(len(at), bool) if not ends else (at < ends[0]) | (at > ends[-1])
+    for given in (rows, partly.gone):
+        if given is not None and given.num_rows:
+            stays &= _places_before(before, given, keys) < 0
+    return pa.array(stays)
+
+
+def _changed(revised: pa.Table, before: pa.Table, kept: pa.Table, keys: Sequence[str]) -> pa.Table | None:
+    """Window end and group of every row that differs from before, in windows that had rows."""
+    if not before.num_rows:
+        return None
+    place = _places_before(revised, before, keys)
+    older = before[REVISION].to_numpy()[np.maximum(place, 0)]
+    windows = np.isin(_positions(revised[END]), _positions(before[END]))
+    differs = np.where(place < 0, windows, revised[REVISION].to_numpy() > older)
+    after = pa.concat_tables([one.select([END, *keys]) for one in (revised, kept)])
+    gone = _places_before(before, after, keys) < 0
+    parts = [revised.filter(pa.array(differs)), before.filter(pa.array(gone))]
+    return pa.concat_tables([part.select([END, *keys]).cast(after.schema) for part in parts])
 
 
 def with_revisions(rows: pa.Table, before: pa.Table, keys: Sequence[str]) -> pa.Table:
@@ -149,13 +208,19 @@ def _positions(column: pa.ChunkedArray) -> Places:
     return np.asarray(column.cast(pa.int64()).to_numpy(), np.int64)
 
 
-def _predicate(kind: pa.DataType, ends: Sequence[int]) -> str:
+def _predicate(kind: pa.DataType, ranges: Sequence[Sequence[int]]) -> str:
     """The windows' rows as a condition, formatted from integers."""
-    low, high = (f"'{format_instant(end)}'" if pa.types.is_timestamp(kind) else str(end) for end in (ends[0], ends[-1]))
-    return f"{END} >= {low} AND {END} <= {high}"
+
+    def shown(end: int) -> str:
+        return f"'{format_instant(end)}'" if pa.types.is_timestamp(kind) else str(end)
+
+    return " OR ".join(f"({END} >= {shown(one[0])} AND {END} <= {shown(one[-1])})" for one in ranges)
 
 
-def _between(table: DeltaTable, ends: Sequence[int]) -> pa.Table:
+def _between(table: DeltaTable, ranges: Sequence[Sequence[int]]) -> pa.Table:
     rows = table.to_pyarrow_dataset()
-    low, high = (pa.scalar(end, rows.schema.field(END).type) for end in (ends[0], ends[-1]))
-    return rows.to_table(filter=(pc.field(END) >= low) & (pc.field(END) <= high))
+    kind = rows.schema.field(END).type
+    conditions = [
+        (pc.field(END) >= pa.scalar(one[0], kind)) & (pc.field(END) <= pa.scalar(one[-1], kind)) for one in ranges
+    ]
+    return rows.to_table(filter=reduce(or_, conditions))

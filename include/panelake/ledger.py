@@ -59,10 +59,16 @@ class Ledger:
         if rows:
             tables.append(self._address, pa.Table.from_pylist(rows, schema=ENTRIES))
 
-    def entries(self, *, stage: str | None = None, subject: str | None = None) -> list[Entry]:
-        """The entries that count, of all stages and subjects or of one, oldest slice first."""
+    def entries(
+        self, *, stage: str | None = None, subject: str | None = None, within: Slice | None = None
+    ) -> list[Entry]:
+        """The entries that count, of all stages and subjects or of one, oldest slice first.
+
+        `within` asks for the slices that overlap it alone: a long history is then left unread.
+        """
         wanted = {"stage": stage, "subject": subject}
-        return self._newest({column: value for column, value in wanted.items() if value is not None})
+        values = {column: value for column, value in wanted.items() if value is not None}
+        return self._newest(values, None if within is None else _overlaps(within))
 
     def of_slice(self, part: Slice) -> dict[tuple[str, str], Entry]:
         """The slice's entries by (stage, subject)."""
@@ -75,16 +81,19 @@ class Ledger:
 
     def times_recorded(self, stages: Iterable[str], apart_from: Slice) -> int:
         """How often any of the stages was recorded for other slices: it has grown when another run was at work."""
-        rows = tables.read(self._address, ENTRIES, columns=["slice_start", "slice_end", "stage", "subject"])
         others = (pc.field("slice_start") != _instant(apart_from.start)) | (
             pc.field("slice_end") != _instant(apart_from.end)
         )
-        return int(rows.filter(others & pc.field("stage").isin(list(stages)) & (pc.field("subject") == "")).num_rows)
+        return tables.count(self._address, others & pc.field("stage").isin(list(stages)) & (pc.field("subject") == ""))
 
-    def _newest(self, values: Mapping[str, Any]) -> list[Entry]:
-        rows = tables.read(self._address, ENTRIES, where=values).sort_by("recorded_at").to_pylist()
+    def _newest(self, values: Mapping[str, Any], also: pc.Expression | None = None) -> list[Entry]:
+        rows = tables.read(self._address, ENTRIES, where=values, also=also).sort_by("recorded_at").to_pylist()
         newest = {(row["slice_start"], row["slice_end"], row["stage"], row["subject"]): row for row in rows}
         return sorted((_entry(row) for row in newest.values()), key=lambda entry: entry.slice)
+
+
+def _overlaps(part: Slice) -> pc.Expression:
+    return (pc.field("slice_start") < _instant(part.end)) & (pc.field("slice_end") > _instant(part.start))
 
 
 def _instant(microseconds: int) -> pa.Scalar:

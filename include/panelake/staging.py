@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import fs
 
@@ -20,20 +21,27 @@ from panelake.spark.types import arrow_type
 
 _QUERY_FOLDER = "_query="
 _PLACE = ["_window_start", "_window_end"]
+KEPT = "_kept"
 
 
 @dataclass(frozen=True)
 class Staged:
-    """A query's staged rows under gold's names and types, and the digest of the files they came from."""
+    """A query's staged rows under gold's names and types, and the digest of the files they came from.
+
+    `gone` are rows of restated windows that HAVING drops now: what gold has of them must go.
+    """
 
     rows: pa.Table
     digest: str
+    gone: pa.Table
 
 
 def staged_rows(folder: str, query: str) -> int:
     """How many rows are staged for a query, by the files' footers."""
     files = _files(folder, query)
-    return int(files.count_rows()) if files else 0
+    if files is None:
+        return 0
+    return int(files.count_rows(filter=pc.field(KEPT) if KEPT in files.schema.names else None))
 
 
 def staged_answers(folder: str, query: AggregateQuery, types: Mapping[str, str]) -> Staged:
@@ -42,10 +50,14 @@ def staged_answers(folder: str, query: AggregateQuery, types: Mapping[str, str])
     schema = gold.answer_schema(columns, query.window.kind)
     files = _files(folder, query.name)
     if files is None:
-        return Staged(schema.empty_table(), _digest([]))
+        return Staged(schema.empty_table(), _digest([]), schema.empty_table())
     names = [*_PLACE, *(f"{query.name}/{name}" for name in columns.names)]
-    rows = files.to_table(columns=names).rename_columns(schema.names).cast(schema)
-    return Staged(rows, _digest(files.files))
+    limited = KEPT in files.schema.names
+    rows, gone = (
+        files.to_table(columns=names, filter=condition).rename_columns(schema.names).cast(schema)
+        for condition in ((pc.field(KEPT), ~pc.field(KEPT)) if limited else (None, pc.scalar(False)))  # noqa: FBT003
+    )
+    return Staged(rows, _digest(files.files), gone)
 
 
 def _files(folder: str, query: str) -> ds.FileSystemDataset | None:

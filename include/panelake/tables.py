@@ -24,6 +24,7 @@ from panelake.errors import PartDownError, TransientError
 
 Result = TypeVar("Result")
 MOST_FILES = 100
+_LARGE_FILE = 8 * 1024 * 1024
 _ATTEMPTS = 40
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _ONCE = CommitProperties(max_commit_retries=0)
@@ -69,17 +70,31 @@ def open_table(address: str) -> DeltaTable | None:
 
 
 def read(
-    address: str, schema: pa.Schema, columns: list[str] | None = None, where: Mapping[str, Any] | None = None
+    address: str,
+    schema: pa.Schema,
+    columns: list[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    also: pc.Expression | None = None,
 ) -> pa.Table:
-    """Rows of the newest version whose columns equal the values given; a table that is not there yet has none."""
+    """Rows of the newest version whose columns equal the values given, and that meet a condition besides.
+
+    A table that is not there yet has none. Files whose statistics rule their rows out are not read.
+    """
     table = open_table(address)
     if table is None:
         return schema.empty_table().select(columns or schema.names)
-    return table.to_pyarrow_dataset().to_table(columns=columns, filter=_equal(where or {}))
+    return table.to_pyarrow_dataset().to_table(columns=columns, filter=_all(where or {}, also))
 
 
-def _equal(values: Mapping[str, Any]) -> pc.Expression | None:
+def count(address: str, condition: pc.Expression) -> int:
+    """How many rows of the newest version meet the condition."""
+    table = open_table(address)
+    return 0 if table is None else int(table.to_pyarrow_dataset().count_rows(filter=condition))
+
+
+def _all(values: Mapping[str, Any], also: pc.Expression | None) -> pc.Expression | None:
     conditions = [pc.field(column) == value for column, value in values.items()]
+    conditions += [] if also is None else [also]
     return reduce(and_, conditions) if conditions else None
 
 
@@ -110,11 +125,14 @@ def compare_and_append(address: str, schema: pa.Schema, decide: Callable[[pa.Tab
 
 
 def keep_few_files(address: str) -> None:
-    """Make one file of many small ones: a file costs every reader a millisecond, and each commit adds one."""
+    """Make one file of many small ones: a file costs every reader a millisecond, and each commit adds one.
+
+    Files that have grown large stay as they are, so that a long history is not written again and again.
+    """
     table = DeltaTable(address)
     if len(table.file_uris()) >= MOST_FILES:
         with suppress(CommitFailedError):  # another writer was first: the next one will do it
-            table.optimize.compact()
+            table.optimize.compact(target_size=_LARGE_FILE)
 
 
 def retry_conflicts(commit: Callable[[], Result], address: str) -> Result:

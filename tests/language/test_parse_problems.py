@@ -157,6 +157,8 @@ def test_clauses(tail: str, said: str) -> None:
         ("[RANGE 10 SECONDS SLIDE 5 ROWS WATTR TS]", "SLIDE does not agree with the window's kind TS"),
         ("[RANGE 10 SLIDE 5 WATTR TIME]", "WATTR TIME is unknown; expected WATTR TS (time) or WATTR ROW"),
         ("[RANGE 10 SLIDE 5 WATTR ROW OFFSET 3]", "OFFSET moves a time window's grid"),
+        ("[RANGE 10 ROWS SLIDE 5 ROWS OFFSET 3 HOURS]", "OFFSET moves a time window's grid"),
+        ("[RANGE 10 ROWS SLIDE 5 ROWS OFFSET 3]", "OFFSET moves a time window's grid"),
         ("[RANGE 1.5 DAYS SLIDE 1 DAY]", "RANGE 1.5 DAYS is not a whole number"),
         ("[RANGE -1 DAYS SLIDE 1 DAY]", "RANGE -1 DAYS is not a whole number"),
         ("[RANGE 1 DAY 2 HOURS SLIDE 1 DAY]", "RANGE 1 DAY 2 HOURS is not a whole number"),

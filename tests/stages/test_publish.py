@@ -133,7 +133,12 @@ def test_a_slice_in_which_nothing_is_due_is_done_with_0_due_and_0_written(world:
 
 def test_windows_without_tuples_are_due_and_have_no_rows(world: World) -> None:
     world.run(1, {(3, 1): 1.0}, [3, 4])
-    assert world.run(1, {}, [3, 4]).details == {"due": 0, "written": 0}
+    details = world.run(1, {}, [3, 4]).details
+    assert (details["due"], details["written"]) == (0, 0)
+    assert details["restated"] == {
+        "rows": 1, "windows": 1, "from": "1970-01-01T00:03:00Z", "to": "1970-01-01T00:03:00Z",
+        "first": [["1970-01-01T00:03:00Z", 1]],
+    }  # fmt: skip
     assert world.gold() == []
 
 

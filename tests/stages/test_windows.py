@@ -216,22 +216,48 @@ def test_having_drops_windows_and_a_window_without_tuples_has_no_row(folder: Pat
 
 def test_late_tuples_restate_every_answered_window_that_holds_them(folder: Path, spark: SparkSession) -> None:
     """
-    minute      0        1        2
-    on time     *   *    *   *    *
-    late, comes with minute 2: at second 50, in windows that end in minutes 0, 1 and 2
+    minute       0         1          2
+    area 1, 3    *    *    *    *     *
+    late, with minute 2: area 1 at second 5, area 2 at second 95
+    90 s / 30 s: windows that end at 30, 60, 90 hold the one, at 120, 150, 180 the other; 150 and 180 are due anyhow
     """
-    world = World(folder / "late", spark, q=COUNT.format(90, 30))
-    on_time = [tuple_at(at) for at in range(0, 180, 9)]
+    limited = f"{COUNT.format(60, 60)} HAVING count(*) < 8"
+    world = World(folder / "late", spark, q=COUNT.format(90, 30), limited=limited)
+    on_time = [tuple_at(at, area=area) for at in range(0, 180, 9) for area in (1, 3)]
     world.tuples = on_time
     for minute in range(2):
         world.run(minute)
         world.answered(minute)
-    late = [tuple_at(50), tuple_at(95, area=2)]
-    world.run(2, [row for row in on_time if row["ts"] >= 120 * SECOND] + late)
-    got = counted(world.rows("q", 2))
+    late = [tuple_at(5), tuple_at(95, area=2)]
+    entries = world.run(2, [row for row in on_time if row["ts"] >= 120 * SECOND] + late)
     everything = expected_counts([*on_time, *late], 90, 30, ends_at_seconds(range(3)))
-    first_changed = 60 * SECOND
-    assert got == {place: n for place, n in everything.items() if place[0] >= first_changed}
+    restated = {(30, 1), (60, 1), (90, 1), (120, 2)}
+    due = {place for place in everything if place[0] > 120 * SECOND} | {(end * SECOND, area) for end, area in restated}
+    assert counted(world.rows("q", 2)) == {place: n for place, n in everything.items() if place in due}
+    details = entries["q"].details
+    assert (details["ends"], entries["q"].rows) == ([150 * SECOND, 180 * SECOND], len(due))
+    assert details["restated"] == [[30 * SECOND, 120 * SECOND]]
+    kept = {(row["_window_end"], row["area"]): row["_kept"] for row in world.rows("limited", 2)}
+    of_60 = expected_counts([*on_time, *late], 60, 60, ends_at_seconds(range(3)))
+    assert of_60[(60 * SECOND, 1)] == 8, "HAVING drops what it kept before: the row is staged as gone"
+    assert kept == {(60 * SECOND, 1): False, (120 * SECOND, 2): True, (180 * SECOND, 1): True, (180 * SECOND, 3): True}
+    assert entries["limited"].rows == 3
+
+
+def test_a_far_away_late_tuple_reads_and_restates_its_own_windows_alone(folder: Path, spark: SparkSession) -> None:
+    """Ten minutes between two late tuples of different areas: nothing in between is answered again."""
+    world = World(folder / "far", spark, q=COUNT.format(60, 30))
+    world.tuples = [tuple_at(at, area=at % 2) for at in range(0, 720, 7)]
+    for minute in range(11):
+        world.ingest(minute, [row for row in world.tuples if row["ts"] // MINUTE == minute], minute * 1000)
+        world.answered(minute)
+    late = [tuple_at(10, area=0), tuple_at(640, area=1)]
+    entries = world.run(11, [row for row in world.tuples if row["ts"] >= 660 * SECOND] + late, first=99_000)
+    everything = expected_counts([*world.tuples, *late], 60, 30, ends_at_seconds(range(12)))
+    restated = {(30, 0), (60, 0), (660, 1)}
+    due = {place for place in everything if place[0] > 660 * SECOND} | {(end * SECOND, area) for end, area in restated}
+    assert counted(world.rows("q", 11)) == {place: everything[place] for place in due}
+    assert entries["q"].details["restated"] == [[30 * SECOND, 60 * SECOND], [660 * SECOND, 660 * SECOND]]
 
 
 def test_an_older_slice_after_a_newer_one_completes_the_newer_windows(folder: Path, spark: SparkSession) -> None:
@@ -244,7 +270,7 @@ def test_an_older_slice_after_a_newer_one_completes_the_newer_windows(folder: Pa
     world.run(0)
     got = counted(world.rows("q", 0))
     everything = expected_counts(tuples, 90, 30, ends_at_seconds(range(3)))
-    last_reached = 60 + 90
+    last_reached = 54 + 90
     assert got == {place: n for place, n in everything.items() if place[0] <= last_reached * SECOND}
 
 

@@ -6,6 +6,7 @@ One warm session, one run, sinks that write nothing for everyone. Ratios are wha
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from panelake.benchmarks import ours, peers
 from panelake.benchmarks.stream import Stream, make
-from panelake.benchmarks.timing import rounded, seconds
+from panelake.benchmarks.timing import Work, rounded, seconds, side_by_side
 from panelake.planning.plan import Statistics, build_plan
 
 TIMES = ((180, 60), (300, 60), (600, 60), (900, 60), (1800, 60), (120, 30), (240, 30), (600, 30), (60, 10), (120, 10))
@@ -35,11 +36,14 @@ def run(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
 
 def _compared(spark: SparkSession, stream: Stream) -> dict[str, Any]:
     """Seconds of everyone for the ten time queries, and the ratios to ours."""
-    found = {
-        "panelake": seconds(lambda: _ours(spark, stream, TIMES)),
-        "panelake_11": seconds(lambda: _ours(spark, stream, (*TIMES, ELEVENTH))),
-        "spark_group_by": seconds(lambda: peers.spark_group_by(spark, stream)),
-        "duckdb_panes": seconds(lambda: peers.duckdb_panes(stream, TIMES, UNIT)),
+    found = side_by_side(
+        {
+            "panelake": lambda: _ours(spark, stream, TIMES),
+            "panelake_11": lambda: _ours(spark, stream, (*TIMES, ELEVENTH)),
+            "spark_group_by": lambda: peers.spark_group_by(spark, stream),
+            "duckdb_panes": lambda: peers.duckdb_panes(stream, TIMES, UNIT),
+        }
+    ) | {
         "duckdb_queries": seconds(lambda: peers.duckdb_windows(stream, TIMES), repeats=1),
         "polars_queries": seconds(lambda: peers.polars_windows(stream, TIMES), repeats=1),
         "spark_windows": seconds(lambda: peers.spark_windows(spark, stream, TIMES), repeats=1),
@@ -61,12 +65,12 @@ def _rows_too(spark: SparkSession, stream: Stream) -> dict[str, float]:
 
 def _wide(spark: SparkSession, stream: Stream) -> dict[str, float]:
     """One query of equally many windows, 10 and 10,000 slides long."""
-    found = {}
+    works: dict[str, Work] = {}
     for slides in (10, 10_000):
         clause = f"[RANGE {slides * _SLIDE_MICROSECONDS} MICROSECONDS SLIDE {_SLIDE_MICROSECONDS} MICROSECONDS]"
-        query = ours.query("wide", clause)
-        frame = ours.windows(peers.read(spark, stream), stream, [query])
-        found[f"{slides}_slides"] = seconds(lambda frame=frame: peers.into_nothing(frame))  # type: ignore[misc]
+        frame = ours.windows(peers.read(spark, stream), stream, [ours.query("wide", clause)])
+        works[f"{slides}_slides"] = partial(peers.into_nothing, frame)
+    found = side_by_side(works)
     return rounded(found | {"ratio": found["10000_slides"] / found["10_slides"]})
 
 
@@ -79,11 +83,12 @@ def _sharing(spark: SparkSession, folder: Path, tuples: int) -> list[dict[str, f
         apart = build_plan("traffic", queries, Statistics(1.0, {("`area_id`",): 10**9})).sets
         (time,), (rows,) = ([made for made in apart if made.time], [made for made in apart if made.rows])
         shared = replace(time, rows=rows.rows, queries=time.queries + rows.queries)
-        tuples_read = peers.read(spark, stream)
-        both = seconds(lambda: peers.into_nothing(ours.planned_windows(tuples_read, stream, [shared])), 2)  # noqa: B023
-        each = seconds(lambda: peers.into_nothing(ours.planned_windows(tuples_read, stream, [time, rows])), 2)  # noqa: B023
+        ways = {"shared": [shared], "apart": [time, rows]}
+        read = peers.read(spark, stream)
+        frames = {name: ours.planned_windows(read, stream, sets) for name, sets in ways.items()}
+        found = side_by_side({name: partial(peers.into_nothing, frame) for name, frame in frames.items()}, 3)
         table.append(
-            rounded({"tuples_a_fragment": size / FEW_GROUPS, "shared": both, "apart": each, "ratio": both / each})
+            rounded({"tuples_a_fragment": size / FEW_GROUPS, **found, "ratio": found["shared"] / found["apart"]})
         )
     return table
 

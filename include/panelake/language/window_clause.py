@@ -115,6 +115,11 @@ class _ClauseReader:
                 -1, f"the window has bare numbers; add WATTR ROW (tuples) or WATTR TS (seconds), or units: {EXPECTED}"
             )
             return None
+        if kind == "ROW" and "OFFSET" in quantities:
+            self._fail(
+                quantities["OFFSET"].offset, "OFFSET moves a time window's grid; a window of rows has none: remove it"
+            )
+            return None
         for word, quantity in quantities.items():
             self._check_kind(word, quantity, kind, is_declared=declared is not None)
         return None if self._failed else kind
@@ -139,10 +144,6 @@ class _ClauseReader:
         for word, quantity in quantities.items():
             if quantity.in_kind(kind) > _LARGEST:
                 self._fail(quantity.offset, f"{word} {quantity.number} is too large; expected less than 36,000 years")
-        if kind == "ROW" and "OFFSET" in quantities:
-            self._fail(
-                quantities["OFFSET"].offset, "OFFSET moves a time window's grid; a window of rows has none: remove it"
-            )
 
     def _fail(self, at: int, message: str) -> None:
         self._failed = True

@@ -50,6 +50,17 @@ class Answers:
             return range(0)
         return range(self._number(ends[0]), self._number(ends[-1]) + 1)
 
+    @property
+    def restated(self) -> list[range]:
+        """The numbers k of windows answered before, of which the groups that the slice's tuples are in were due."""
+        ranges = self.windows.details.get("restated", [])
+        return [range(self._number(first), self._number(last) + 1) for first, last in ranges]
+
+    @property
+    def ranges(self) -> list[range]:
+        """All windows of which anything was due."""
+        return [ks for ks in (self.due, *self.restated) if ks]
+
     def _number(self, end: int) -> int:
         return (end - self.spec.shift) // self.spec.slide
 
@@ -104,11 +115,14 @@ def _on_grid(answers: Answers) -> Metric:
 
 
 def _in_due_range(answers: Answers) -> Metric:
-    ends = answers.windows.details["ends"] or [0, -1]
     end = _positions(answers.rows, END)
-    low, high = (format_instant(at) if answers.query.window.kind == "TS" else str(at) for at in (ends[0], ends[-1]))
-    outside = (end < ends[0]) | (end > ends[-1])
-    return _rows_rule(answers, "windows_in_range", outside, f"{low} <= window_end <= {high}")
+    outside, expected = np.ones(len(end), bool), []
+    for ks in answers.ranges:
+        low, high = (answers.spec.end(k) for k in (ks[0], ks[-1]))
+        outside &= (end < low) | (end > high)
+        shown = (format_instant(at) if answers.query.window.kind == "TS" else str(at) for at in (low, high))
+        expected.append(" <= window_end <= ".join(shown))
+    return _rows_rule(answers, "windows_in_range", outside, " or ".join(expected) or "no window is due")
 
 
 def _in_order(answers: Answers) -> Metric:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.aggregates import State, presence
@@ -26,6 +26,7 @@ from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, equal, none
 from panelake.quality.pane_rules import same_value
 from panelake.quality.reach import panes_in_reach
 from panelake.slices import to_datetime
+from panelake.spark.slide import CHANGED
 from panelake.stages.panes import ROW, SET, UNIT
 
 _ROUNDING = 1e-9
@@ -40,7 +41,7 @@ class DueRules:
     def __init__(self, stream: StreamSlice, plan: Plan, kind: WindowKind, answers: Sequence[Answers]) -> None:
         self._stream = stream
         self._plan = plan
-        self._answers = [one for one in answers if one.due and one.query.window.kind == kind]
+        self._answers = [one for one in answers if one.ranges and one.query.window.kind == kind]
         self._place = UNIT if kind == "TS" else ROW
         self._kind = kind
 
@@ -79,16 +80,40 @@ class DueRules:
         keys = sorted({key for one in self._answers for key in _key_columns(one)})
         states = {state.column for one in self._answers for state in (presence(one.query), *self._summed(one).values())}
         sums = [F.expr(f"sum(CAST({name} AS {_SUMMED[self._types[name]]}))").alias(name) for name in sorted(states)]
+        sums += [self._brought(name).alias(_changed(name)) for name in self._presences(restated=True)]
         combined = self._panes.groupBy(SET, *keys, self._place).agg(*sums)
-        earlier = Window.partitionBy(SET, *keys).orderBy(self._place).rowsBetween(Window.unboundedPreceding, -1)
-        for name in dict.fromkeys(presence(one.query).column for one in self._answers):
-            before = F.last(F.when(F.col(name) > 0, F.col(self._place)), ignorenulls=True).over(earlier)
-            combined = combined.withColumn(_before(name), before)
-        return combined
+        ordered = Window.partitionBy(SET, *keys).orderBy(self._place)
+        past, upto = (ordered.rowsBetween(Window.unboundedPreceding, last) for last in (-1, Window.currentRow))
+        onward = ordered.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+        near = {_before(name): self._last_with(name, past) for name in self._presences()}
+        for name in self._presences(restated=True):
+            near |= {
+                _before(_changed(name)): self._last_with(_changed(name), past),
+                _upto(name): self._last_with(_changed(name), upto),
+                _from(name): F.first(self._place_with(_changed(name)), ignorenulls=True).over(onward),
+            }
+        return combined.withColumns(near)
+
+    def _presences(self, *, restated: bool = False) -> list[str]:
+        """The columns that count the queries' tuples; of the queries that restate windows alone, if asked for."""
+        return list(dict.fromkeys(presence(one.query).column for one in self._answers if one.restated or not restated))
+
+    def _brought(self, presence_column: str) -> Column:
+        """How many of a pane's tuples the slice brought."""
+        return F.sum(F.when(F.col(CHANGED), F.col(presence_column)).otherwise(0))
+
+    def _place_with(self, name: str) -> Column:
+        return F.when(F.col(name) > 0, F.col(self._place))
+
+    def _last_with(self, name: str, frame: WindowSpec) -> Column:
+        """The last place of a frame where the column is more than 0."""
+        return F.last(self._place_with(name), ignorenulls=True).over(frame)
 
     def _columns(self, one: Answers) -> list[Column]:
-        rows = F.sum(F.when(self._mine(one), self._first_held(one)))
-        columns = [F.coalesce(rows, F.lit(0)).alias(_name(one, _ROWS))]
+        counted = F.when(self._mine(one), self._first_held(one)).otherwise(0)
+        for ks in one.restated:
+            counted += F.when(self._mine(one) & self._is_changed(one), self._first_held(one, ks)).otherwise(0)
+        columns = [F.coalesce(F.sum(counted), F.lit(0)).alias(_name(one, _ROWS))]
         for alias, state in self._summed(one).items():
             held = self._held(one).cast(_HELD[self._types[state.column]])
             total = F.when(self._mine(one), F.col(state.column) * held)
@@ -99,16 +124,36 @@ class DueRules:
         """The query's panes that hold tuples of it."""
         return (F.col(SET) == self._plan.set_of(one.query.name).name) & (F.col(presence(one.query).column) > 0)
 
-    def _held(self, one: Answers) -> Column:
-        """How many due windows hold the pane."""
-        place = F.col(self._place)
-        return _first_with(one, place + one.spec.range) - _first_with(one, place)
+    def _is_changed(self, one: Answers) -> Column:
+        """Whether the slice brought tuples of the pane that pass the query's WHERE."""
+        return F.col(_changed(presence(one.query).column)) > 0
 
-    def _first_held(self, one: Answers) -> Column:
-        """How many due windows hold the pane and none before it of its group: a window counts at its first pane."""
-        place, before = F.col(self._place), F.col(_before(presence(one.query).column))
-        start = F.greatest(_first_with(one, place), _first_with(one, before + one.spec.range))
-        return F.greatest(F.lit(0), _first_with(one, place + one.spec.range) - start)
+    def _held(self, one: Answers) -> Column:
+        """How many due windows hold the pane, of restated ones those that hold a changed pane of its group too."""
+        place = F.col(self._place)
+        held = _first_with(one, place + one.spec.range) - _first_with(one, place)
+        for ks in one.restated:
+            held += self._held_with_changed(one, ks)
+        return held
+
+    def _held_with_changed(self, one: Answers, ks: range) -> Column:
+        """All that hold the pane but those between the changed panes next to it, before and after."""
+        place, name = F.col(self._place), presence(one.query).column
+        first, stop = _first_with(one, place, ks), _first_with(one, place + one.spec.range, ks)
+        past = F.greatest(first, _first_with(one, F.col(_upto(name)) + one.spec.range, ks))
+        until = F.least(stop, _first_with(one, F.col(_from(name)), ks))
+        return stop - first - F.greatest(F.lit(0), until - past)
+
+    def _first_held(self, one: Answers, restated: range | None = None) -> Column:
+        """How many due windows hold the pane and none before it of its group: a window counts at its first pane.
+
+        Of restated windows those count that hold a changed pane, at the first of these.
+        """
+        name = presence(one.query).column
+        before = F.col(_before(name if restated is None else _changed(name)))
+        ks, place = one.due if restated is None else restated, F.col(self._place)
+        start = F.greatest(_first_with(one, place, ks), _first_with(one, before + one.spec.range, ks))
+        return F.greatest(F.lit(0), _first_with(one, place + one.spec.range, ks) - start)
 
     def _summed(self, one: Answers) -> dict[str, State]:
         """The outputs that are one count or sum, of a type that can be totalled."""
@@ -148,16 +193,18 @@ class DueRules:
         keys = [key_column(key.expression) for key in one.query.keys]
         place = F.col(self._place)
         numbers = F.sequence(_first_with(one, place), _first_with(one, place + one.spec.range) - 1)
-        windows = self._combined().where(self._mine(one) & (self._held(one) > 0))
+        held = _first_with(one, place + one.spec.range) - _first_with(one, place)
+        windows = self._combined().where(self._mine(one) & (held > 0))
         value = F.sum(F.col(self._summed(one)[counted].column)).cast("bigint") if counted else F.lit(1).cast("bigint")
         return windows.withColumn("k", F.explode(numbers)).groupBy("k", *keys).agg(value)
 
 
-def _first_with(one: Answers, position: Column) -> Column:
-    """The least k, of those due or one more, whose window ends after the position; whole numbers throughout."""
+def _first_with(one: Answers, position: Column, ks: range | None = None) -> Column:
+    """The least k, of those due or one more, whose window ends after the position; NULL of a position that is NULL."""
+    due = one.due if ks is None else ks
     past, slide = position - one.spec.shift, F.lit(one.spec.slide)
     k = F.call_function("div", past - F.pmod(past, slide), slide) + 1
-    return F.least(F.greatest(k, F.lit(one.due.start)), F.lit(one.due.stop))
+    return F.when(position.isNotNull(), F.least(F.greatest(k, F.lit(due.start)), F.lit(due.stop)))
 
 
 def _staged_windows(one: Answers, counted: str | None) -> pa.Table:
@@ -165,7 +212,8 @@ def _staged_windows(one: Answers, counted: str | None) -> pa.Table:
     ends = one.rows[END].cast(pa.int64())
     numbers = pc.divide(pc.subtract(ends, one.spec.shift), one.spec.slide)
     count = one.rows[counted] if counted else pa.array([1] * one.rows.num_rows, pa.int64())
-    return pa.table({"k": numbers, **{alias: one.rows[alias] for alias in one.keys}, "n": count})
+    staged = pa.table({"k": numbers, **{alias: one.rows[alias] for alias in one.keys}, "n": count})
+    return staged.filter((pc.field("k") >= one.due.start) & (pc.field("k") < one.due.stop))
 
 
 def _end(one: Answers, k: int) -> datetime | int:
@@ -183,6 +231,18 @@ def _key_columns(one: Answers) -> list[str]:
 
 def _before(column: str) -> str:
     return f"_before_{column}"
+
+
+def _changed(column: str) -> str:
+    return f"_changed_{column}"
+
+
+def _upto(column: str) -> str:
+    return f"_upto_{column}"
+
+
+def _from(column: str) -> str:
+    return f"_from_{column}"
 
 
 def _name(one: Answers, what: str) -> str:

@@ -7,13 +7,14 @@ so that any number of them is still one job.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+from panelake.spark.balanced import balanced
 
 Name = TypeVar("Name")
 _PART = "_part"
@@ -25,7 +26,7 @@ def collected(parts: Mapping[Name, DataFrame]) -> dict[Name, pa.Table]:
     if not parts:
         return {}
     frames = [_labelled(frame, number) for number, frame in enumerate(parts.values())]
-    rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames).toArrow()
+    rows = balanced(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames).toArrow()
     return {name: _unlabelled(rows, number) for number, name in enumerate(parts)}
 
 

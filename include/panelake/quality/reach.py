@@ -12,24 +12,25 @@ from panelake.planning.plan import Plan
 from panelake.quality.answer_rules import Answers
 from panelake.quality.bronze_rules import StreamSlice
 from panelake.slices import Slice
+from panelake.stages.due import few_ranges
 from panelake.stages.known_slices import Ingested
 from panelake.stages.pane_reader import Need, Span, read_panes, sources
 
 
-def span_of(answers: Sequence[Answers]) -> Span:
+def spans_of(answers: Sequence[Answers]) -> tuple[Span, ...]:
     """The positions [low, high) that the due windows cover."""
-    low = min(one.spec.start(one.due[0]) for one in answers)
-    return low, max(one.spec.end(one.due[-1]) for one in answers)
+    covered = [range(one.spec.start(ks[0]), one.spec.end(ks[-1])) for one in answers for ks in one.ranges]
+    return tuple((span.start, span.stop) for span in few_ranges(covered))
 
 
 def slices_in_reach(known: Sequence[Ingested], answers: Answers) -> list[Slice]:
     """The ingested slices whose tuples the due windows read; over time an empty slice is read as well."""
-    if not answers.due:
-        return []
-    low, high = span_of([answers])
+    spans = spans_of([answers])
     if answers.query.window.kind == "ROW":
-        return [one.slice for one in known if one.in_rows(low, high)]
-    return [one.slice for one in known if one.low < high and low < max(one.high, one.slice.end)]
+        return [one.slice for one in known if any(one.in_rows(*span) for span in spans)]
+    return [
+        one.slice for one in known if any(one.low < high and low < max(one.high, one.slice.end) for low, high in spans)
+    ]
 
 
 def panes_in_reach(stream: StreamSlice, plan: Plan, kind: WindowKind, answers: Sequence[Answers]) -> DataFrame:
@@ -38,9 +39,10 @@ def panes_in_reach(stream: StreamSlice, plan: Plan, kind: WindowKind, answers: S
     found = []
     for pane_set in dict.fromkeys(plan.set_of(one.query.name) for one in answers):
         mine = [one for one in answers if plan.set_of(one.query.name) == pane_set]
-        found.append(sources(_need(pane_set, kind, span_of(mine)), stream.known, paned, stream.name, stream.part))
-    return read_panes(stream.context, stream.name, found)
+        found.append(sources(_need(pane_set, kind, spans_of(mine)), stream.known, paned, stream.name, stream.part))
+    changed = [one.slice for one in stream.inside] if any(one.restated for one in answers) else []
+    return read_panes(stream.context, stream.name, found, changed)
 
 
-def _need(pane_set: PaneSet, kind: WindowKind, span: Span) -> Need:
-    return Need(pane_set, time=span) if kind == "TS" else Need(pane_set, rows=span)
+def _need(pane_set: PaneSet, kind: WindowKind, spans: tuple[Span, ...]) -> Need:
+    return Need(pane_set, time=spans) if kind == "TS" else Need(pane_set, rows=spans)

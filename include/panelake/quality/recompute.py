@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_, or_
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, none
 from panelake.quality.pane_rules import same_value
 from panelake.quality.reach import slices_in_reach
 from panelake.slices import to_datetime
+from panelake.spark.balanced import any_of
 from panelake.spark.delta import DATE, SLICE
 from panelake.stages.known_slices import Ingested
 
@@ -156,7 +157,7 @@ def _tuples(stream: StreamSlice, samples: Sequence[Sample]) -> DataFrame:
     bronze = stream.context.spark.read.format("delta").load(stream.context.catalog.bronze(stream.name))
     in_days = F.col(DATE).between(F.lit(starts[0].date()), F.lit(starts[-1].date()))
     windows = {(one.query.window.kind, *one.span): one for one in samples}
-    inside = reduce(or_, [_inside(one, stream) for one in windows.values()])
+    inside = any_of([_inside(one, stream) for one in windows.values()])
     return bronze.where(in_days & F.col(SLICE).isin(starts) & inside)
 
 

@@ -6,7 +6,7 @@ Runs on executors through mapInArrow, and anywhere else on a plain Arrow table: 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from panelake.aggregates import State
 from panelake.kernels.sliding import WindowStates, slide_windows
-from panelake.kernels.state_column import StateColumn
+from panelake.kernels.state_column import Operation, StateColumn
 from panelake.kernels.window_spec import WindowSpec
 from panelake.spark.arrow_states import Encoded, decode_moments, encode, encode_moments
 from panelake.spark.chunks import CHUNK, Chunks
 
 QUERY, START, END = "_query", "_window_start", "_window_end"
+CHANGED = "_changed"
 
 
 class SumOverflowError(ArithmeticError):
@@ -29,7 +30,10 @@ class SumOverflowError(ArithmeticError):
 
 @dataclass(frozen=True)
 class WindowTask:
-    """One query's windows over one pane set: which set, keys and states, and which windows k are wanted."""
+    """One query's windows over one pane set: which set, keys and states, and which windows k are wanted.
+
+    Of the windows of a task that is `changed_only`, those groups are wanted that a changed pane is in.
+    """
 
     query: str
     pane_set: str
@@ -41,6 +45,7 @@ class WindowTask:
     first: int
     last: int
     chunks: Chunks | None = None
+    changed_only: bool = False
 
     def within(self, chunk: int) -> WindowTask:
         """The task for the windows of one chunk."""
@@ -62,28 +67,71 @@ def slide_partition(
         mine = panes.filter(pc.equal(panes["_set"], pane_set))
         for chunk in pc.unique(mine[CHUNK]).to_pylist():
             rows = mine.filter(pc.equal(mine[CHUNK], chunk)).combine_chunks()
+            ordered: dict[tuple[tuple[str, ...], str], OrderedPanes] = {}
             for task in (task.within(chunk) for task in tasks if task.pane_set == pane_set):
-                yield from _conformed(_windows(rows, task), schema).to_batches(max_chunksize=65_536)
+                axis = task.keys, task.position
+                if axis not in ordered:
+                    ordered[axis] = OrderedPanes.of(rows, *axis)
+                yield from _conformed(_windows(ordered[axis], task), schema).to_batches(max_chunksize=65_536)
 
 
-def _windows(rows: pa.Table, task: WindowTask) -> pa.Table:
-    group, first_rows = _groups(rows, task.keys)
-    position = rows[task.position].to_numpy()
-    order = np.lexsort((position, group))
-    ordered = rows.take(order)
-    encoded, columns = _encode(ordered, task.states)
-    result = slide_windows(group[order], position[order], columns, task.window, range(task.first, task.last))
+@dataclass(frozen=True, eq=False)
+class OrderedPanes:
+    """Pane rows by (group, position), made once for all queries that slide over them; states are encoded once too."""
+
+    rows: pa.Table
+    group: NDArray[np.int64]
+    position: NDArray[np.int64]
+    keys: pa.Table
+    encoded: dict[State, Encoded] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: pa.Table, keys: tuple[str, ...], position: str) -> OrderedPanes:
+        """Sorted by where panes begin; `keys` has one row a group."""
+        group, first_rows = _groups(rows, keys)
+        at = rows[position].to_numpy()
+        order = np.lexsort((at, group))
+        distinct = rows.select(list(keys)).take(first_rows).combine_chunks()
+        return cls(rows.take(order), group[order], at[order], distinct)
+
+    def encode(self, state: State) -> Encoded:
+        """The kernel's column of a state."""
+        if state not in self.encoded:
+            self.encoded[state] = self._encode(state)
+        return self.encoded[state]
+
+    def changed(self, presence: State) -> StateColumn:
+        """1 for each changed pane that holds tuples of the query."""
+        holds = pc.and_(self.rows[CHANGED], pc.greater(self.rows[presence.column], 0)).cast(pa.int64())
+        return StateColumn(Operation.ADD_I64, (holds.fill_null(0).to_numpy(),), None)
+
+    def _encode(self, state: State) -> Encoded:
+        values = self.rows[state.column].combine_chunks()
+        if state.kind != "m2":
+            return encode(values, state)
+        count, mean = (self.rows[_sibling(state, kind).column].combine_chunks() for kind in ("count", "mean"))
+        return Encoded(encode_moments(count, mean, values), lambda done: decode_moments(done)[1])
+
+
+def _windows(panes: OrderedPanes, task: WindowTask) -> pa.Table:
+    folded = [state for state in task.states if _is_folded(state)]
+    columns = [panes.encode(state).column for state in folded]
+    columns += [panes.changed(task.presence)] if task.changed_only else []
+    result = slide_windows(panes.group, panes.position, columns, task.window, range(task.first, task.last))
     _refuse_overflow(result, task)
-    states = _decode(result, task.states, encoded)
-    keys = rows.select(list(task.keys)).take(first_rows[result.group])
+    states = _decode(result, folded, panes)
+    wanted = pc.greater(states[task.presence.column], 0)
+    if task.changed_only:
+        wanted = pc.and_(wanted, pa.array(result.columns[-1].arrays[0] > 0))
+    keys = panes.keys.take(result.group)
     windows = {
-        QUERY: pa.array([task.query] * len(result.k), pa.string()),
+        QUERY: pa.repeat(task.query, len(result.k)),
         START: pa.array(result.k * task.window.slide + task.window.shift - task.window.range),
         END: pa.array(result.k * task.window.slide + task.window.shift),
         **dict(zip(keys.column_names, keys.columns, strict=True)),
         **states,
     }
-    return pa.table(windows).filter(pc.greater(windows[task.presence.column], 0))
+    return pa.table(windows).filter(wanted)
 
 
 def _groups(rows: pa.Table, keys: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -97,33 +145,12 @@ def _groups(rows: pa.Table, keys: tuple[str, ...]) -> tuple[NDArray[np.int64], N
     return group.astype(np.int64), first_rows
 
 
-def _encode(rows: pa.Table, states: tuple[State, ...]) -> tuple[list[Encoded | None], list[StateColumn]]:
-    """The kernel's columns; mean is left to its squares' moments, which hold it."""
-    encoded: list[Encoded | None] = []
-    columns = []
-    for state in states:
-        if not _is_folded(state):
-            continue
-        values = rows[state.column].combine_chunks()
-        if state.kind == "m2":
-            count, mean = (_sibling(state, kind).column for kind in ("count", "mean"))
-            columns.append(encode_moments(rows[count].combine_chunks(), rows[mean].combine_chunks(), values))
-            encoded.append(None)
-        else:
-            one = encode(values, state)
-            columns.append(one.column)
-            encoded.append(one)
-    return encoded, columns
-
-
-def _decode(result: WindowStates, states: tuple[State, ...], encoded: list[Encoded | None]) -> dict[str, pa.Array]:
+def _decode(result: WindowStates, states: Sequence[State], panes: OrderedPanes) -> dict[str, pa.Array]:
     decoded = {}
-    kept = [state for state in states if _is_folded(state)]
-    for state, column, way in zip(kept, result.columns, encoded, strict=True):
-        if way is None:
-            decoded[_sibling(state, "mean").column], decoded[state.column] = decode_moments(column)
-        else:
-            decoded[state.column] = way.decode(column)
+    for state, column in zip(states, result.columns, strict=False):
+        if state.kind == "m2":
+            decoded[_sibling(state, "mean").column] = decode_moments(column)[0]
+        decoded[state.column] = panes.encode(state).decode(column)
     return decoded
 
 

@@ -16,7 +16,10 @@ from panelake.aggregates import lowered
 from panelake.language.dialect import WindowSql, render
 from panelake.language.query import AggregateQuery
 from panelake.planning.pane_set import key_column
+from panelake.slices import Slice
+from panelake.spark.balanced import any_of
 from panelake.spark.slide import END, QUERY, START
+from panelake.staging import KEPT
 
 
 def gold_columns(query: AggregateQuery) -> tuple[str, ...]:
@@ -29,16 +32,41 @@ def wide_column(query: AggregateQuery, column: str) -> str:
     return f"{query.name}/{column}"
 
 
-def lower(states: DataFrame, queries: Sequence[AggregateQuery], types: Mapping[str, str]) -> DataFrame:
-    """Each window row with its query's columns; rows that HAVING drops are dropped."""
-    kept = F.lit(False)  # noqa: FBT003 - Spark's signature
+def lower(
+    states: DataFrame,
+    queries: Sequence[AggregateQuery],
+    types: Mapping[str, str],
+    restated: Mapping[str, Slice] | None = None,
+) -> DataFrame:
+    """Each window row with its query's columns; rows that HAVING drops are dropped.
+
+    Of restated queries they stay, with `_kept` false, where their window ends outside the slice given: an answer that
+    is in gold must go from there.
+    """
     columns: list[Column] = []
     for query in queries:
         values = _values(query, types)
         mine = F.col(QUERY) == query.name
         columns += [F.when(mine, F.expr(sql)).alias(wide_column(query, name)) for name, sql in values.items()]
-        kept |= mine & F.expr(_resolved(query.having, query, types)) if query.having else mine
-    return states.where(kept).select(QUERY, START, END, *columns)
+    kept = _kept(queries, types)
+    limited = {query.name: part for query in queries if query.having and (part := (restated or {}).get(query.name))}
+    if not limited:
+        return states.where(kept).select(QUERY, START, END, *columns)
+    gone = any_of([_outside(name, part) for name, part in limited.items()])
+    return states.where(kept | gone).select(QUERY, START, END, F.coalesce(kept, F.lit(False)).alias(KEPT), *columns)  # noqa: FBT003
+
+
+def _outside(query: str, part: Slice) -> Column:
+    return (F.col(QUERY) == query) & ((F.col(END) <= part.start) | (F.col(END) > part.end))
+
+
+def _kept(queries: Sequence[AggregateQuery], types: Mapping[str, str]) -> Column:
+    """What HAVING says of a row; a row of a query without one is kept."""
+    chosen = F.when(F.col(QUERY).isNull(), F.lit(False))  # noqa: FBT003 - Spark's signature
+    for query in queries:
+        if query.having:
+            chosen = chosen.when(F.col(QUERY) == query.name, F.expr(_resolved(query.having, query, types)))
+    return chosen.otherwise(F.lit(True))  # noqa: FBT003 - the same
 
 
 def _values(query: AggregateQuery, types: Mapping[str, str]) -> dict[str, str]:

@@ -6,8 +6,6 @@ pane, so each can be redone alone. The ledger entry tells which states of which 
 
 from __future__ import annotations
 
-from functools import reduce
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
@@ -15,6 +13,7 @@ from panelake.context import Context
 from panelake.ledger import Entry
 from panelake.planning.pane_set import PaneSet, key_column
 from panelake.slices import Slice
+from panelake.spark.balanced import balanced
 from panelake.spark.delta import read_slices, replace_counted
 from panelake.stages.known_slices import Ingested, ingested_slices, inside
 from panelake.stages.overflow import overflow_refuses
@@ -57,16 +56,19 @@ def _slice_panes(context: Context, name: str, known: Ingested) -> Entry:
 
 def union(frames: list[DataFrame]) -> DataFrame:
     """All rows; a column that a frame lacks is NULL in its rows."""
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+    return balanced(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
 
-def aggregated(tuples: DataFrame, pane_set: PaneSet, event_time: str) -> DataFrame:
-    """One row per group and pane: `_set`, key columns, `_unit` and `_row` (where its panes begin), state columns."""
+def aggregated(tuples: DataFrame, pane_set: PaneSet, event_time: str, *beside: Column) -> DataFrame:
+    """One row per group and pane: `_set`, key columns, `_unit` and `_row` (where its panes begin), state columns.
+
+    Columns given beside are grouped by as well.
+    """
     keys = [F.expr(expression).alias(key_column(expression)) for expression in pane_set.keys]
     states = [F.expr(state.lift()).alias(state.column) for state in pane_set.states]
     counted = F.count(F.lit(1)).alias(TUPLES)
     runs = [F.expr(f"`_seq` DIV {pane_set.run}").alias(_RUN)] if pane_set.run else []
-    panes = tuples.groupBy(*keys, *_places(pane_set, event_time), *runs).agg(counted, *states)
+    panes = tuples.groupBy(*keys, *_places(pane_set, event_time), *runs, *beside).agg(counted, *states)
     return panes.drop(_RUN).withColumn(SET, F.lit(pane_set.name))
 
 

@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from panelake.aggregates import presence, states_of
 from panelake.context import Context
+from panelake.kernels.window_spec import WindowSpec
 from panelake.language.query import AggregateQuery
 from panelake.ledger import Entry
 from panelake.planning.pane_set import PaneSet, key_column, key_expressions, window_spec
@@ -27,9 +28,17 @@ from panelake.planning.plan import Plan
 from panelake.slices import Slice
 from panelake.spark.chunks import CHUNK, chunks_of
 from panelake.spark.delta import arrow_schema
-from panelake.spark.slide import END, QUERY, START, WindowTask, slide_partition
-from panelake.stages.due import answered_slices, changed_span, due_in_rows, due_in_time
-from panelake.stages.known_slices import Ingested, ingested_slices
+from panelake.spark.slide import CHANGED, END, QUERY, START, WindowTask, slide_partition
+from panelake.stages.due import (
+    Due,
+    answered_slices,
+    changed_span,
+    due_in_rows,
+    due_in_time,
+    few_ranges,
+    remade_in_time,
+)
+from panelake.stages.known_slices import inside
 from panelake.stages.lowering import lower
 from panelake.stages.overflow import overflow_refuses
 from panelake.stages.pane_reader import Need, Span, read_panes, sources
@@ -37,6 +46,7 @@ from panelake.stages.pane_sets import plan_of
 from panelake.stages.panes import ROW, SET, UNIT
 from panelake.stages.registry import register_new
 from panelake.stages.sketches import with_sketches
+from panelake.stages.surroundings import Surroundings, changed_spans, is_remade, surroundings
 from panelake.staging import staged_rows
 
 
@@ -55,18 +65,19 @@ def _stream_windows(context: Context, name: str, part: Slice) -> list[Entry]:
 
 
 def _answers(context: Context, name: str, part: Slice, queries: Sequence[AggregateQuery]) -> list[Entry]:
-    entries = context.ledger.entries()
-    known = ingested_slices(entries, name)
+    around = surroundings(context, name, part, queries)
     plan = plan_of(context, name)
     sets = [made for made in (_of(made, queries) for made in plan.sets) if made.queries]
-    tasks = [_task(query, made, _due(query, known, part, entries)) for made in sets for query in made.queries]
-    found = [sources(_need(made, tasks), known, entries, name, part) for made in sets]
+    due = _due(context, name, part, queries, around)
+    tasks = [task for made in sets for query in made.queries for task in _tasks(query, made, due[query.name])]
+    found = [sources(_need(made, tasks), around.known, around.panes, name, part) for made in sets]
+    changed = [one.slice for one in inside(around.known, part)] if any(task.changed_only for task in tasks) else []
     tasks = _chunked(tasks, sets, plan, _partitions(context))
-    answers = answered(read_panes(context, name, found), tasks, queries)
+    answers = answered(read_panes(context, name, found, changed), tasks, queries, part)
     folder = context.catalog.staging(name, part)
     with overflow_refuses(name, part):
         answers.write.mode("overwrite").partitionBy(QUERY).parquet(folder)
-    return [_entry(part, task, staged_rows(folder, task.query), answers) for task in tasks]
+    return [_entry(part, query, due[query.name], staged_rows(folder, query.name), answers) for query in queries]
 
 
 def _of(made: PaneSet, queries: Sequence[AggregateQuery]) -> PaneSet:
@@ -80,60 +91,82 @@ def _refused(part: Slice, query: AggregateQuery) -> Entry:
     return Entry(part, "windows", query.name, "refused", 0, details=details)
 
 
-def _entry(part: Slice, task: WindowTask, rows: int, answers: DataFrame) -> Entry:
-    prefix = f"{task.query}/"
+def _entry(part: Slice, query: AggregateQuery, due: Due, rows: int, answers: DataFrame) -> Entry:
+    """How many windows were due for every group, from which end to which; and the ends of those restated in part."""
+    prefix, window = f"{query.name}/", window_spec(query.window)
     types = {
         field.name.removeprefix(prefix): field.dataType.simpleString()
         for field in answers.schema
         if field.name.startswith(prefix)
     }
-    ends = [task.window.end(task.first), task.window.end(task.last - 1)] if task.last > task.first else []
-    details = {"due": task.last - task.first, "ends": ends, "types": types}
-    return Entry(part, "windows", task.query, "done", rows, details=details)
+    details = {"due": len(due.whole), "ends": _ends(window, due.whole), "types": types}
+    touched = [_ends(window, ks) for ks in due.touched]
+    details |= {"restated": touched} if touched else {}
+    return Entry(part, "windows", query.name, "done", rows, details=details)
 
 
-def _due(query: AggregateQuery, known: Sequence[Ingested], part: Slice, entries: Sequence[Entry]) -> range:
-    window = window_spec(query.window)
-    if query.window.kind == "ROW":
-        return due_in_rows(window, known, part)
-    return due_in_time(window, changed_span(known, part), answered_slices(entries, query.name))
+def _ends(window: WindowSpec, ks: range) -> list[int]:
+    """Where the first and the last of the windows end."""
+    return [window.end(ks[0]), window.end(ks[-1])] if ks else []
 
 
-def _task(query: AggregateQuery, made: PaneSet, due: range) -> WindowTask:
+def _due(
+    context: Context, name: str, part: Slice, queries: Sequence[AggregateQuery], around: Surroundings
+) -> dict[str, Due]:
+    """Each query's due windows."""
+    remade = is_remade(context, name, part)
+    spans = [] if remade else changed_spans(context, name, part, around.known, queries)
+    due = {}
+    for query in queries:
+        window, answered = window_spec(query.window), answered_slices(around.published, query.name)
+        if query.window.kind == "ROW":
+            due[query.name] = due_in_rows(window, around.known, part)
+        elif remade:
+            due[query.name] = remade_in_time(window, changed_span(around.known, part), answered)
+        else:
+            due[query.name] = due_in_time(window, part, spans, answered)
+    return due
+
+
+def _tasks(query: AggregateQuery, made: PaneSet, due: Due) -> list[WindowTask]:
     position = UNIT if query.window.kind == "TS" else ROW
     keys = tuple(key_column(expression) for expression in key_expressions(query))
-    window = window_spec(query.window)
-    return WindowTask(
-        query.name, made.name, position, keys, states_of(query), presence(query), window, due.start, due.stop
+    window, whole = window_spec(query.window), due.whole
+    task = WindowTask(
+        query.name, made.name, position, keys, states_of(query), presence(query), window, whole.start, whole.stop
     )
+    return [task, *(replace(task, first=ks.start, last=ks.stop, changed_only=True) for ks in due.touched)]
 
 
 def _need(made: PaneSet, tasks: Sequence[WindowTask]) -> Need:
-    mine = [task for task in tasks if task.pane_set == made.name]
-    return Need(made, _reach(mine, UNIT), _reach(mine, ROW))
+    mine = [task for task in tasks if task.pane_set == made.name and task.first < task.last]
+    whole, touched = ([task for task in mine if task.changed_only is asked] for asked in (False, True))
+    return Need(made, _reach(whole, UNIT), _reach(whole, ROW), _reach(touched, UNIT))
 
 
-def _reach(tasks: Iterable[WindowTask], position: str) -> Span | None:
-    """From the first due window's start to the last one's end, over all tasks on an axis."""
-    due = [task for task in tasks if task.position == position and task.first < task.last]
-    if not due:
-        return None
-    return min(t.window.start(t.first) for t in due), max(t.window.end(t.last - 1) for t in due)
+def _reach(tasks: Iterable[WindowTask], position: str) -> tuple[Span, ...]:
+    """What the due windows of an axis cover, from a first one's start to a last one's end."""
+    spans = [range(t.window.start(t.first), t.window.end(t.last - 1)) for t in tasks if t.position == position]
+    return tuple((span.start, span.stop) for span in few_ranges(spans))
 
 
-def answered(panes: DataFrame, tasks: Sequence[WindowTask], queries: Sequence[AggregateQuery]) -> DataFrame:
-    """The wide frame of all queries' window rows."""
+def answered(
+    panes: DataFrame, tasks: Sequence[WindowTask], queries: Sequence[AggregateQuery], part: Slice | None = None
+) -> DataFrame:
+    """The wide frame of all queries' window rows; for what `part` is, see `lower`."""
     keys = sorted({key for task in tasks for key in task.keys})
     states = sorted({state.column for task in tasks for state in task.states if state.fold != "sketch"})
     axes = [name for name in (UNIT, ROW) if any(task.position == name for task in tasks)]
-    columns = panes.select(SET, F.explode(_chunks(tasks)).alias(CHUNK), *axes, *keys, *states)
+    changed = [CHANGED] if any(task.changed_only for task in tasks) else []
+    columns = panes.select(SET, _chunks(tasks).alias(CHUNK), *axes, *keys, *states, *changed)
     schema = _window_schema(arrow_schema(columns), [*keys, *states])
     # A Python worker imports the function's own module: this one would bring all of pyspark's client with it.
     slide = partial(slide_partition, tasks=tuple(tasks), schema=schema)
     spread = columns.repartition(SET, CHUNK, *keys)
     windows = with_sketches(spread.mapInArrow(slide, from_arrow_schema(schema)), panes, tasks)
     types = {field.name: field.dataType.simpleString() for field in columns.schema}
-    return lower(windows, queries, types)
+    restated = {task.query: part for task in tasks if task.changed_only and part}
+    return lower(windows, queries, types, restated)
 
 
 def _partitions(context: Context) -> int:
@@ -148,18 +181,22 @@ def _chunked(tasks: Sequence[WindowTask], sets: Sequence[PaneSet], plan: Plan, p
         wanted = 2 * partitions // plan.statistics.groups_of(made.keys)
         mine = [task for task in tasks if task.pane_set == made.name and task.first < task.last]
         if wanted > 1 and mine and (made.time is None or made.rows is None):
-            chunks = chunks_of(*(_reach(mine, mine[0].position) or (0, 1)), [task.window for task in mine], wanted)
+            reach = _reach(mine, mine[0].position)
+            chunks = chunks_of(reach[0][0], reach[-1][1], [task.window for task in mine], wanted)
             chunked = [replace(one, chunks=chunks) if one.pane_set == made.name else one for one in chunked]
     return chunked
 
 
 def _chunks(tasks: Sequence[WindowTask]) -> Column:
-    """The chunks a pane goes to, as an array: one, unless its set is in chunks."""
+    """The chunks a pane goes to, a row for each: one, unless its set is in chunks."""
+    chunked = {task.pane_set: task for task in tasks if task.chunks}
+    if not chunked:
+        return F.lit(0).cast("bigint")
     found = F.array(F.lit(0).cast("bigint"))
-    for task in {task.pane_set: task for task in tasks if task.chunks}.values():
+    for task in chunked.values():
         if task.chunks is not None:
             found = F.when(F.col(SET) == task.pane_set, F.expr(task.chunks.sql(f"`{task.position}`"))).otherwise(found)
-    return found
+    return F.explode(found)
 
 
 def _window_schema(panes: pa.Schema, carried: list[str]) -> pa.Schema:
