@@ -1,12 +1,13 @@
 """A workspace: the folder a user writes, read whole and checked at once.
 
-`streams.yaml`, `queries/*.sql`, `expectations/*.yaml`. Everything wrong with it is said in one go, with file and line.
+`streams.yaml`, `queries/*.sql`, `filters.py`, `expectations/*.yaml`. Everything wrong with it is said in one go, with
+file and line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +15,12 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from panelake.errors import BadInputError, Problem, WorkspaceError
+from panelake.filters.python_source import PythonSource, read_python_source
 from panelake.language.parser import parse_query
 from panelake.language.query import AggregateQuery
 from panelake.language.stream_filters import filter_problems
 from panelake.quality.own_rules import OwnRule, read_own_rules
-from panelake.streams import IDENTIFIER, Identifier, PositiveDuration, Source, Stream, StrictModel
+from panelake.streams import IDENTIFIER, Condition, Identifier, PositiveDuration, Source, Stream, StrictModel
 from panelake.yamlfile import YamlFile, read_yaml
 
 STREAMS_FILE = "streams.yaml"
@@ -43,6 +45,7 @@ class Workspace:
     streams: dict[str, Stream]
     queries: dict[str, AggregateQuery]
     own_rules: tuple[OwnRule, ...] = ()
+    python: PythonSource = field(default_factory=PythonSource)
 
     @property
     def name(self) -> str:
@@ -64,21 +67,22 @@ def load_workspace(root: Path) -> Workspace:
             f"{root} is not a workspace: it holds no {STREAMS_FILE}; give --workspace DIR, or write one (see README)"
         )
         raise BadInputError(message)
-    declared = _read_streams(root)
+    python = read_python_source(root)
+    declared = _read_streams(root, python)
     queries, problems = _read_queries(root, declared.streams)
     own_rules, more = read_own_rules(root, declared.streams, queries)
     problems += more
     if problems:
         raise WorkspaceError(problems)
     warehouse = _located(root, declared.warehouse)
-    return Workspace(root, warehouse, declared.slice, declared.streams, queries, own_rules)
+    return Workspace(root, warehouse, declared.slice, declared.streams, queries, own_rules, python)
 
 
 def _located(root: Path, path: str) -> str:
     return path if "://" in path else str((root / path).resolve())
 
 
-def _read_streams(root: Path) -> StreamsFile:
+def _read_streams(root: Path, python: PythonSource) -> StreamsFile:
     file = read_yaml(root / STREAMS_FILE, STREAMS_FILE)
     if not isinstance(file.values, dict):
         raise WorkspaceError([file.problem((), "is empty; expected the keys slice and streams (see README)")])
@@ -87,7 +91,7 @@ def _read_streams(root: Path) -> StreamsFile:
     except ValidationError as error:
         raise WorkspaceError([_declared_problem(file, detail) for detail in error.errors()]) from None
     streams = declared.streams.items()
-    problems = [p for name, stream in streams for p in filter_problems(name, stream.columns, stream.where, file)]
+    problems = [p for name, stream in streams for p in filter_problems(name, stream, python, file)]
     if problems:
         raise WorkspaceError(problems)
     return declared
@@ -113,7 +117,7 @@ def _expected_keys(path: tuple[int | str, ...]) -> str:
     """The keys allowed beside the last one of the path."""
     model: type[StrictModel] = StreamsFile
     if len(path) > 1:
-        model = Source if path[-2] == "source" else Stream
+        model = Source if path[-2] == "source" else Condition if "where" in path else Stream
     return ", ".join(field.alias or name for name, field in model.model_fields.items())
 
 

@@ -44,10 +44,14 @@ class _CanRaiseError(Exception):
 
 def placed(conditions: Iterable[str], types: Mapping[str, str], *, commutative: bool = False) -> tuple[Placed, ...]:
     """Checked Spark SQL conditions, in the order written, with their segments; commutative ones share one."""
+    return bordered((condition, None if commutative else why_raises(condition, types)) for condition in conditions)
+
+
+def bordered(conditions: Iterable[tuple[str, str | None]]) -> tuple[Placed, ...]:
+    """Conditions in the order written with the reason why each can raise, None if it cannot, as a chain."""
     found: list[Placed] = []
     segment = 0
-    for condition in conditions:
-        reason = None if commutative else why_raises(condition, types)
+    for condition, reason in conditions:
         if reason is not None and found and found[-1].segment == segment:
             segment += 1
         found.append(Placed(condition, segment, reason))

@@ -18,13 +18,16 @@ from pyspark.sql import DataFrame
 from panelake.context import Context
 from panelake.dirty import DirtyRange, DirtySet
 from panelake.errors import TransientError
+from panelake.filters.memory import FilterMemory
 from panelake.ledger import Entry
 from panelake.numbers import NumberRange, Numbers, covering
 from panelake.slices import Slice
 from panelake.sources import source
 from panelake.sources.conversion import EXTRA, MISSING
-from panelake.stages import arrivals, intake, outcome, renumbering
-from panelake.stages.verdicts import Counts, Rules, classified, count
+from panelake.stages import arrivals, filtering, intake, outcome, renumbering
+from panelake.stages.filtering import Filtering
+from panelake.stages.refused_filters import filters_refuse
+from panelake.stages.verdicts import Counts, Rules, classified, count, reaches_filters
 from panelake.streams import Stream
 
 
@@ -59,12 +62,12 @@ def _ingest_stream(context: Context, name: str, part: Slice) -> Entry:
     optional = intake.added_columns(context, name, part)
     reader = source.reader_of(context.workspace, name, optional)
     job = _Ingest(context, name, declared, reader, part, intake.take(context, name, part, reader))
-    with source.settings(context.spark), _tuples(job) as tuples:
-        return _written(job, tuples, numbers)
+    with source.settings(context.spark), filters_refuse(name, part), _tuples(job) as (tuples, ordered):
+        return _written(job, tuples, numbers, ordered)
 
 
 @contextmanager
-def _tuples(job: _Ingest) -> Iterator[DataFrame]:
+def _tuples(job: _Ingest) -> Iterator[tuple[DataFrame, Filtering]]:
     """The slice's tuples with their verdicts; where reading is dear they are kept until the end of the block."""
     spark, chosen, rules = job.context.spark, job.taken.chosen, job.rules
     tuples = arrivals.read(spark, job.reader, job.declared, chosen, job.part, whole=job.taken.needs_spans)
@@ -80,16 +83,29 @@ def _tuples(job: _Ingest) -> Iterator[DataFrame]:
     kept = job.reader.parses or bool(rules.unique)
     tuples = tuples.persist(StorageLevel.DISK_ONLY) if kept else tuples
     try:
-        yield classified(tuples, rules, job.part, chosen.before)
+        ordered = _filtering(job, tuples)
+        yield classified(tuples, rules, job.part, chosen.before, ordered), ordered
     finally:
         if kept:
             tuples.unpersist()
 
 
-def _written(job: _Ingest, tuples: DataFrame, numbers: Numbers) -> Entry:
+def _filtering(job: _Ingest, tuples: DataFrame) -> Filtering:
+    """The stream's filters, in the order that was learned from the slices before."""
+    rules = job.rules
+    plain = filtering.as_written(rules.where, job.declared.columns, rules.event_time, rules.python)
+    memory = FilterMemory(job.context.catalog)
+    ordered = filtering.opened(memory, job.name, job.part, plain, anew=job.taken.is_refreshed)
+    return filtering.probed(ordered, tuples.where(reaches_filters(rules, job.part, job.taken.chosen.before)))
+
+
+def _written(job: _Ingest, tuples: DataFrame, numbers: Numbers, ordered: Filtering) -> Entry:
     context, name, part, catalog = job.context, job.name, job.part, job.context.catalog
-    counts = count(tuples, job.rules, part)
+    counts = count(tuples, job.rules, part, ordered)
     counts.require_conserved(name)
+    if ordered.every:
+        reached = counts.accepted + counts.filtered.total()
+        FilterMemory(catalog).record([ordered.learned(part, name, reached, counts.outcomes)])
     job.taken.remember(counts.spans)
     cut = counts.cut_late(job.rules.max_late)
     queued = counts.queue_from(cut) if cut is not None else 0
