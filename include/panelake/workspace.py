@@ -51,6 +51,13 @@ class Workspace:
     def name(self) -> str:
         return self.root.name
 
+    @property
+    def has_filters(self) -> bool:
+        """Whether any stream or query drops tuples by a condition."""
+        return any(stream.where for stream in self.streams.values()) or any(
+            query.conditions for query in self.queries.values()
+        )
+
     def source_path(self, stream: str) -> str:
         """The source's path as Spark can read it: a URI as it is, a folder below the workspace."""
         return _located(self.root, self.streams[stream].source.path)

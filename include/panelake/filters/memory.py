@@ -67,10 +67,12 @@ class FilterMemory:
 
     def __init__(self, catalog: Catalog) -> None:
         self._address = catalog.filters
+        self._read: list[dict[str, Any]] | None = None
 
     def record(self, rows: Iterable[Learned]) -> None:
         now = datetime.now(UTC)
         values = [_row(row) | {"recorded_at": now} for row in rows]
+        self._read = None
         if values:
             tables.append(self._address, pa.Table.from_pylist(values, schema=FILTERS))
 
@@ -91,8 +93,10 @@ class FilterMemory:
 
     def _keys(self, kind: Kind, name: str) -> list[dict[str, Any]]:
         """The newest key of each slice: statistics are read for the one slice that is asked for."""
-        rows = tables.read(self._address, FILTERS, columns=list(_KEY), where={"kind": kind, "name": name})
-        return list({_slice(row): row for row in rows.sort_by("recorded_at").to_pylist()}.values())
+        if self._read is None:
+            self._read = tables.read(self._address, FILTERS, columns=list(_KEY)).sort_by("recorded_at").to_pylist()
+        mine = [row for row in self._read if (row["kind"], row["name"]) == (kind, name)]
+        return list({_slice(row): row for row in mine}.values())
 
     def _whole(self, keys: list[dict[str, Any]]) -> Learned | None:
         if not keys:

@@ -29,6 +29,9 @@ _ATOM = r"""(?:[\w \-:/,;=@%<>!"'~#.]|\\[dwsDWSb.\\/\-]|\[\^?(?:[\w .,:;/@%+\-]|
 _PLAIN_PATTERN = re.compile(rf"(?:{_ATOM}(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?|\)\??|\((?:\?:)?|[|^$])*", re.ASCII)
 
 
+MOST = 62
+
+
 @dataclass(frozen=True)
 class Placed:
     """A condition and its segment: conditions change places within a segment only; `fixed` says why one cannot."""
@@ -57,6 +60,11 @@ def bordered(conditions: Iterable[tuple[str, str | None]]) -> tuple[Placed, ...]
         found.append(Placed(condition, segment, reason))
         segment += reason is not None
     return tuple(found)
+
+
+def can_move(chain: Sequence[Placed]) -> bool:
+    """Whether any two conditions may change places; more than an outcome has bits are left as they are written."""
+    return len({known.segment for known in chain}) < len(chain) <= MOST
 
 
 def why_raises(condition: str, types: Mapping[str, str]) -> str | None:

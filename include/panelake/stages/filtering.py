@@ -21,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 from panelake.filters import statistics as known_filters
 from panelake.filters.memory import FilterMemory, Learned
 from panelake.filters.statistics import Doubles, FilterStatistics, Sample
-from panelake.language.raising import Placed
+from panelake.language.raising import Placed, can_move
 from panelake.language.stream_filters import StreamFilter, placed_filters
 from panelake.slices import Slice
 from panelake.sources.source import POSITION, column, nothing
@@ -34,8 +34,6 @@ DROPPED, OUTCOME = "_dropped", "_outcome"
 _WANTED = "_wanted"
 _PROBED = 20_000
 _TIMED = 2_000
-# More filters than an outcome has bits are left as they are written.
-_MOST = 62
 _TRUE = True
 
 
@@ -125,7 +123,7 @@ class Filtering:
 
 def opened(memory: FilterMemory, name: str, part: Slice, plain: Filtering, *, anew: bool = False) -> Filtering:
     """The filters in the order for the slice; `anew` where its tuples are others than when it was run before."""
-    if not _can_move(plain.chain):
+    if not can_move(plain.chain):
         return plain
     own = memory.of_slice("stream", name, part)
     if own is not None and not anew and tuple(own.before["conditions"]) == plain.before.conditions:
@@ -182,11 +180,6 @@ def _tallied(frame: DataFrame, outcome: Column | None) -> Sample:
     rows = frame.groupBy(outcome.alias(OUTCOME)).count().collect()
     pairs = np.array(sorted((row[0], row[1]) for row in rows), dtype=np.int64).reshape(-1, 2).T
     return pairs[0], pairs[1]
-
-
-def _can_move(chain: Sequence[Placed]) -> bool:
-    """Whether any two filters share a segment."""
-    return len({placed.segment for placed in chain}) < len(chain) <= _MOST
 
 
 def _bits(run: Sequence[int]) -> str:
