@@ -11,7 +11,7 @@ from panelake.errors import BadInputError
 from panelake.home import home
 
 _PACKAGE = "panelake.benchmarks"
-_NAMES = ("windows",)
+_NAMES = ("windows", "filters")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

@@ -80,14 +80,24 @@ def _tuples(job: _Ingest) -> Iterator[tuple[DataFrame, Filtering]]:
     if rules.unique:
         bronze = arrivals.written_before(spark, job.context.catalog.bronze(job.name), chosen.before)
         tuples = arrivals.with_duplicates(tuples, bronze, rules, job.part, chosen.before)
-    kept = job.reader.parses or bool(rules.unique)
-    tuples = tuples.persist(StorageLevel.DISK_ONLY) if kept else tuples
+    with _kept(tuples, job.reader.parses or bool(rules.unique)) as read:
+        ordered = _filtering(job, read)
+        judged = classified(read, rules, job.part, chosen.before, ordered)
+        with _kept(judged, bool(rules.python)) as twice:  # Python is asked once, not by every pass
+            yield twice, ordered
+
+
+@contextmanager
+def _kept(frame: DataFrame, keep: bool) -> Iterator[DataFrame]:  # noqa: FBT001 - said by its name
+    """The frame, on disk from its first pass to the end of the block where it is worth keeping."""
+    if not keep:
+        yield frame
+        return
+    persisted = frame.persist(StorageLevel.DISK_ONLY)
     try:
-        ordered = _filtering(job, tuples)
-        yield classified(tuples, rules, job.part, chosen.before, ordered), ordered
+        yield persisted
     finally:
-        if kept:
-            tuples.unpersist()
+        persisted.unpersist()
 
 
 def _filtering(job: _Ingest, tuples: DataFrame) -> Filtering:

@@ -120,7 +120,8 @@ def blocks_of(first: int, end: int) -> list[tuple[int, int]]:
     starts = np.linspace(first, end, BLOCKS + 1).astype(np.int64)
     found = []
     for low, high in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        start = low + int(choice(first_draw(np.int64(low), _SEED), high - low - BLOCK_TUPLES + 1))
+        draw = np.uint64(first_draw(np.int64(low), _SEED))  # compiled code gives a plain integer
+        start = low + int(choice(draw, high - low - BLOCK_TUPLES + 1))
         found.append((start, start + BLOCK_TUPLES))
     return found
 
