@@ -152,18 +152,18 @@ class Source(StrictModel):
 class Condition(StrictModel):
     """One filter of `where`: a condition in SQL, or a function of filters.py; a commutative one never needs a guard."""
 
-    sql: str = ""
-    python: str = ""
+    sql: str | None = None
+    python: str | None = None
     commutative: bool = False
 
     @property
     def text(self) -> str:
         """As it is counted and shown."""
-        return self.sql or f"{self.python}()"
+        return f"{self.python}()" if self.sql is None else self.sql
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Condition:
-        if bool(self.sql) == bool(self.python):
+        if (self.sql is None) == (self.python is None):
             raise ValueError("a filter is either SQL or Python; expected sql: CONDITION or python: FUNCTION")
         return self
 

@@ -71,11 +71,11 @@ def filter_problems(name: str, stream: Stream, python: PythonSource, file: YamlF
     problems = []
     for index, condition in enumerate(stream.where):
         path = ("streams", name, "where", index)
-        if condition.python:
+        if condition.python is not None:
             problems += _python_problems(name, stream, condition.python, python, (file, path))
             continue
         try:
-            lower_filter(name, stream.columns, condition.sql)
+            lower_filter(name, stream.columns, condition.text)
         except WorkspaceError as error:
             problems += [file.problem(path, f"streams.{name}.where: {found.message}") for found in error.problems]
     return problems
@@ -98,8 +98,8 @@ def lower_filters(name: str, stream: Stream, python: PythonSource) -> list[Strea
 
 
 def _lower_one(name: str, stream: Stream, condition: Condition, python: PythonSource) -> StreamFilter:
-    if condition.sql:
-        sql = lower_filter(name, stream.columns, condition.sql)
+    if condition.python is None:
+        sql = lower_filter(name, stream.columns, condition.text)
         return StreamFilter(condition.text, sql, commutative=condition.commutative)
     function = python.functions[condition.python]
     digest = hashlib.sha256(function.text.encode()).hexdigest()[:16]
