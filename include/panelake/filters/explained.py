@@ -9,9 +9,10 @@ from typing import Any
 
 from panelake.context import Context
 from panelake.filters import statistics
+from panelake.filters.chain import Placed, can_move
 from panelake.filters.memory import FilterMemory, Kind, Learned
 from panelake.filters.statistics import FilterStatistics
-from panelake.language.raising import Placed, can_move, placed
+from panelake.language.raising import placed
 from panelake.language.stream_filters import lower_filters, placed_filters
 
 _MICROSECOND = 1e-6

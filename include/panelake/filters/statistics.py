@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from panelake.filters.chain import Placed
 from panelake.kernels.filter_order import profile as profiles
 from panelake.kernels.filter_order.profile import Profile
-from panelake.language.raising import Placed
 
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]

@@ -11,12 +11,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from panelake.errors import Problem, WorkspaceError
+from panelake.filters.chain import Placed, bordered
 from panelake.filters.python_source import FILTERS_FILE, PythonSource, predicate_problems
 from panelake.language.columns import Columns
 from panelake.language.dialect import WindowSql, render
 from panelake.language.expressions import ExpressionChecker, Place
 from panelake.language.problems import ProblemList
-from panelake.language.raising import Placed, bordered, why_raises
+from panelake.language.raising import why_raises
 from panelake.language.source_text import SourceText
 from panelake.streams import Condition, Stream
 from panelake.yamlfile import KeyPath, YamlFile

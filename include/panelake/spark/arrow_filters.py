@@ -18,8 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from panelake.errors import BadInputError
+from panelake.filters.chain import Placed, bordered
 from panelake.filters.statistics import FilterStatistics, learn
-from panelake.language.raising import Placed, bordered
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]

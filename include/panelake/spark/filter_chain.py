@@ -16,9 +16,9 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
+from panelake.filters.chain import Placed
 from panelake.filters.statistics import FilterStatistics, Integers
 from panelake.kernels.filter_order import profile as profiles
-from panelake.language.raising import Placed
 from panelake.spark.conjunction import conjunction
 
 SAMPLED_EVERY = 100

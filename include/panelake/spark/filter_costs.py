@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
-from panelake.language.raising import Placed
+from panelake.filters.chain import Placed
 
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]

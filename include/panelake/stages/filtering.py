@@ -19,9 +19,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.filters import statistics as known_filters
+from panelake.filters.chain import Placed, can_move
 from panelake.filters.memory import FilterMemory, Learned
 from panelake.filters.statistics import Doubles, FilterStatistics, Sample
-from panelake.language.raising import Placed, can_move
 from panelake.language.stream_filters import StreamFilter, placed_filters
 from panelake.slices import Slice
 from panelake.sources.source import POSITION, column, nothing
@@ -103,7 +103,7 @@ class Filtering:
             wanted = F.when(sampled, SAMPLED).otherwise(F.when(reached & self._is_sampled(), 0).otherwise(wanted))
         filters = [self.filters[number] for number in run]
         asked = frame.withColumn(_WANTED, wanted)
-        outcome = judged_by(self.source, filters, None, F.col(_WANTED))
+        outcome = judged_by(self.source, filters, F.col(_WANTED))
         dropped = here & (F.col(_bits(run)) != (1 << len(run)) - 1)
         text = " AND ".join(self.filters[number].text for number in sorted(run))
         return asked.withColumn(_bits(run), outcome).withColumn(
@@ -153,12 +153,13 @@ def probed(filtering: Filtering, tuples: DataFrame) -> Filtering:
     if not filtering.every or samples & (samples + 1):  # after 0, 1, 3, 7, … samples
         return filtering
     everything = replace(filtering, every=1)
-    first = everything.judged(tuples.limit(_PROBED), F.lit(_TRUE))
-    before = filtering.before.with_costs(_costs(everything, first))
-    if samples:
-        return replace(filtering, before=before)
-    outcome = everything.outcome(F.lit(_TRUE))
-    order = known_filters.learn(before, filtering.chain, _tallied(first, outcome)).order
+    first = everything.judged(tuples.limit(_PROBED), F.lit(_TRUE)).persist()
+    try:
+        sample = _tallied(first, everything.outcome(F.lit(_TRUE)))
+        before = filtering.before.with_costs(_costs(everything, first))
+    finally:
+        first.unpersist()
+    order = filtering.used if samples else known_filters.learn(before, filtering.chain, sample).order
     return replace(filtering, before=before, used=order)
 
 

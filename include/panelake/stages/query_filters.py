@@ -19,10 +19,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.context import Context
 from panelake.filters import statistics as known_filters
+from panelake.filters.chain import Placed, can_move
 from panelake.filters.memory import FilterMemory, Learned
 from panelake.filters.statistics import FilterStatistics, Integers
 from panelake.kernels.filter_order.draws import choice, first_draw
-from panelake.language.raising import Placed, can_move, placed
+from panelake.language.raising import placed
 from panelake.spark.filter_chain import outcome_of
 from panelake.spark.filter_costs import measure_costs
 from panelake.stages.known_slices import Ingested
