@@ -108,12 +108,12 @@ TYPES = {"car": "int", "speed": "double", "ts": "timestamp"}
 
 
 def test_the_tuples_kept_are_the_same_in_every_order_of_sql_and_python(spark):
-    """One job: every second order of four filters, NULLs among the tuples, with a sample and without."""
+    """One job: some orders of four filters, NULLs among the tuples, with a sample and without."""
     columns = "car int, speed double, ts timestamp, _position bigint"
     rows = [(car, speed, to_datetime(0), car) for car, speed, _ in tuples(0)[:500]]
     frame = spark.createDataFrame(rows, columns)
     plain = filtering.as_written(COMMUTATIVE, TYPES, "ts", FILTERS)
-    ways = [replace(plain, used=order, every=at % 3) for at, order in enumerate(permutations(range(4)))][::2]
+    ways = [replace(plain, used=order, every=at % 3) for at, order in enumerate(permutations(range(4)))][1::7]
     judged = [
         way.judged(frame, F.col("car") < 450).select(F.lit(at).alias("way"), "car", DROPPED)
         for at, way in enumerate(ways)

@@ -126,7 +126,7 @@ def compare(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
         seconds["remembered"].append(took)
     if any(len(kept) != 1 for kept in runs.kept.values()):
         raise AssertionError(f"ways kept different tuples: {runs.kept}")
-    return _results(seconds, orders, duckdb_seconds(files), tuples)
+    return results(seconds, orders, duckdb_seconds(files), tuples)
 
 
 def _remembered(runs: _Runs, written: Filtering) -> Filtering:
@@ -137,9 +137,10 @@ def _remembered(runs: _Runs, written: Filtering) -> Filtering:
     return way
 
 
-def _results(
+def results(
     seconds: dict[str, list[float]], orders: list[list[int]], duckdb: dict[str, float], tuples: int
 ) -> dict[str, Any]:
+    """Ratios of the seconds by way and tenth, and which targets they reach."""
     total = {name: sum(parts) for name, parts in seconds.items()}
     later = {name: sum(parts[1:]) for name, parts in seconds.items()}
     closed = (later["written"] - later["cold"]) / (later["written"] - later["best"])

@@ -26,7 +26,7 @@ Sample = tuple[Integers, Integers]
 class FilterStatistics:
     """All that is known of a chain of conditions: a value, stored after a slice and resumed by the next.
 
-    `costs` are seconds a tuple, NaN until measured; `samples` counts those learned from.
+    `costs` are seconds a tuple, NaN until measured; `samples` counts those learned from since the last great change.
     """
 
     conditions: tuple[str, ...]
@@ -38,6 +38,11 @@ class FilterStatistics:
     def order(self) -> tuple[int, ...]:
         """The conditions by their place as written, in the order in force."""
         return tuple(self.profile.order.tolist())
+
+    @property
+    def wants_costs(self) -> bool:
+        """Whether costs are to be measured: at first, once more when all is warm, and after a change."""
+        return self.samples <= 1
 
     @property
     def assumed_costs(self) -> Doubles:
@@ -102,7 +107,9 @@ def learn(
 ) -> FilterStatistics:
     """The statistics with a sample's outcomes and, if measured, new costs; the order for what comes next."""
     known = statistics if costs is None else statistics.with_costs(costs)
-    observed = replace(known, profile=profiles.absorb(known.profile, *sample), samples=known.samples + 1)
+    profile = profiles.absorb(known.profile, *sample)
+    is_change = known.samples > 0 and profile.weight == float(sample[1].sum()) > 0
+    observed = replace(known, profile=profile, samples=1 if is_change else known.samples + 1)
     return replace(observed, profile=profiles.reorder(observed.profile, observed.assumed_costs, _segments(chain)))
 
 

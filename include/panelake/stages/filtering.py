@@ -59,6 +59,11 @@ class Filtering:
         """The order used, cut where SQL and Python meet."""
         return [list(run) for _, run in groupby(self.used, key=lambda number: bool(self.filters[number].function))]
 
+    @property
+    def python_runs(self) -> list[list[int]]:
+        """Those of Python."""
+        return [run for run in self.runs if self.filters[run[0]].function]
+
     def judged(self, tuples: DataFrame, reached: Column) -> DataFrame:
         """Tuples with `_dropped`: the filter that drops a tuple among those `reached`, NULL where none does."""
         if len(self.runs) == 1 and not self.source:
@@ -81,8 +86,8 @@ class Filtering:
     def conditions(self) -> list[Column]:
         """Each filter as a condition; of one in Python what the column of its run tells of a sampled tuple."""
         found = [F.expr(known.sql or "FALSE") for known in self.filters]
-        for run in self.runs:
-            for bit, number in enumerate(run if self.filters[run[0]].function else []):
+        for run in self.python_runs:
+            for bit, number in enumerate(run):
                 found[number] = F.col(_bits(run)).bitwiseAND(F.lit(1 << bit)) != 0
         return found
 
@@ -101,14 +106,21 @@ class Filtering:
             earlier = [c for c, at in zip(self.conditions(), self.chain, strict=True) if at.segment < segment]
             sampled = reduce(and_, earlier, reached & self._is_sampled())
             wanted = F.when(sampled, SAMPLED).otherwise(F.when(reached & self._is_sampled(), 0).otherwise(wanted))
-        filters = [self.filters[number] for number in run]
-        asked = frame.withColumn(_WANTED, wanted)
-        outcome = judged_by(self.source, filters, F.col(_WANTED))
         dropped = here & (F.col(_bits(run)) != (1 << len(run)) - 1)
         text = " AND ".join(self.filters[number].text for number in sorted(run))
-        return asked.withColumn(_bits(run), outcome).withColumn(
-            DROPPED, F.coalesce(DROPPED, F.when(dropped, F.lit(text)))
-        )
+        answered = self._answered(frame.withColumn(_WANTED, wanted), run)
+        return answered.withColumn(DROPPED, F.coalesce(DROPPED, F.when(dropped, F.lit(text))))
+
+    def _answered(self, asked: DataFrame, run: Sequence[int]) -> DataFrame:
+        """The tuples with the run's outcomes. Those that are not wanted do not go to Python.
+
+        To part them the tuples are read twice, which is cheaper than Python's door; not so behind another run of it.
+        """
+        outcome = judged_by(self.source, [self.filters[number] for number in run], F.col(_WANTED))
+        if run != self.python_runs[0]:
+            return asked.withColumn(_bits(run), outcome)
+        others = asked.where(F.col(_WANTED) == 0).withColumn(_bits(run), F.lit(0).cast("bigint"))
+        return asked.where(F.col(_WANTED) > 0).withColumn(_bits(run), outcome).unionByName(others)
 
     def _is_sampled(self) -> Column:
         return is_sampled([column(POSITION), F.unix_micros(column(self.event_time))], self.every)
@@ -145,33 +157,32 @@ def as_written(
 
 
 def probed(filtering: Filtering, tuples: DataFrame) -> Filtering:
-    """With costs measured, now and then; and where nothing is known, with an order from the first of the tuples.
+    """With costs measured, if they are due; and where nothing is known, with an order from the first of the tuples.
 
     These must have reached the filters. Probing decides on this slice's order alone; what is remembered is its sample.
     """
-    samples = filtering.before.samples
-    if not filtering.every or samples & (samples + 1):  # after 0, 1, 3, 7, … samples
+    if not filtering.every or not filtering.before.wants_costs:
         return filtering
     everything = replace(filtering, every=1)
     first = everything.judged(tuples.limit(_PROBED), F.lit(_TRUE)).persist()
     try:
-        sample = _tallied(first, everything.outcome(F.lit(_TRUE)))
         before = filtering.before.with_costs(_costs(everything, first))
+        if before.samples:
+            return replace(filtering, before=before)
+        sample = _tallied(first, everything.outcome(F.lit(_TRUE)))
     finally:
         first.unpersist()
-    order = filtering.used if samples else known_filters.learn(before, filtering.chain, sample).order
-    return replace(filtering, before=before, used=order)
+    return replace(filtering, before=before, used=known_filters.learn(before, filtering.chain, sample).order)
 
 
 def _costs(everything: Filtering, first: DataFrame) -> Doubles:
     """Seconds a tuple of every filter: by the JVM's clock, those of Python by a worker's."""
     costs = measure_costs(first, everything.chain, everything.conditions())
-    for run in everything.runs:
-        if everything.filters[run[0]].function:
-            filters = [everything.filters[number] for number in run]
-            timed = first.where(F.col(_bits(run)) != 0).limit(_TIMED).select(timed_by(everything.source, filters))
-            rows = [row[0] for row in timed.collect()]
-            costs[run] = np.nanmin(np.array(rows), axis=0) if rows else np.nan
+    for run in everything.python_runs:
+        filters = [everything.filters[number] for number in run]
+        timed = first.where(F.col(_WANTED) == SAMPLED).limit(_TIMED).select(timed_by(everything.source, filters))
+        rows = [row[0] for row in timed.collect()]
+        costs[run] = np.fmin.reduce(np.array(rows), axis=0) if rows else np.nan
     return costs
 
 

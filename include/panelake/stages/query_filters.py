@@ -101,13 +101,12 @@ def _wheres(context: Context, stream: str, known: Ingested) -> list[_Where]:
 
 
 def _learned(wheres: Sequence[_Where], sample: DataFrame) -> dict[str, FilterStatistics]:
-    """One job for the outcomes of all; costs are measured after 0, 1, 3, 7, … samples."""
+    """One job for the outcomes of all; another for each whose costs are due."""
     columns = [outcome_of(where.chain).alias(str(number)) for number, where in enumerate(wheres)]
     outcomes = sample.select(*columns).toArrow()
     found = {}
     for number, where in enumerate(wheres):
-        samples = where.before.samples
-        costs = None if samples & (samples + 1) else measure_costs(sample, where.chain)
+        costs = measure_costs(sample, where.chain) if where.before.wants_costs else None
         seen, times = np.unique(outcomes.column(number).to_numpy(), return_counts=True)
         tally: tuple[Integers, Integers] = (seen.astype(np.int64), times.astype(np.int64))
         found[where.query] = known_filters.learn(where.before, where.chain, tally, costs)
