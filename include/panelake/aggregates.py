@@ -8,7 +8,7 @@ Adding an aggregate is one class here and its name in AGGREGATES.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -51,9 +51,9 @@ class State:
         functions = {"hll": "hll_union_agg", "kll": "kll_merge_agg_double"}
         return f"{functions[self.kind]}({self.column})"
 
-    def lift(self) -> str:
-        """Spark SQL that makes the state from tuples."""
-        value = self._value()
+    def lift(self, ordered: Sequence[str] | None = None) -> str:
+        """Spark SQL that makes the state from tuples; conditions are evaluated as written, or as `ordered`."""
+        value = self._value(self.conditions if ordered is None else ordered)
         if self.kind == "mean":
             return f"avg(CAST({value} AS DOUBLE))"
         if self.kind == "m2":
@@ -64,11 +64,11 @@ class State:
             return f"kll_sketch_agg_double(CAST({value} AS DOUBLE), {_KLL_SIZE})"
         return f"{self.kind}({value})"
 
-    def _value(self) -> str:
+    def _value(self, conditions: Sequence[str]) -> str:
         value = self.argument or "1"
-        if not self.conditions:
+        if not conditions:
             return value
-        return f"CASE WHEN {' AND '.join(f'({condition})' for condition in self.conditions)} THEN {value} END"
+        return f"CASE WHEN {' AND '.join(f'({condition})' for condition in conditions)} THEN {value} END"
 
 
 class Aggregate(Protocol):

@@ -39,6 +39,11 @@ class Catalog:
         return f"{self.warehouse}/ledger/{table}"
 
     @property
+    def filters(self) -> str:
+        """What is known of streams' and queries' filters, a row a slice."""
+        return f"{self.warehouse}/state/filters"
+
+    @property
     def quality(self) -> str:
         return f"{self.warehouse}/quality/results"
 

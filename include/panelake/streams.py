@@ -150,6 +150,29 @@ class Source(StrictModel):
         return self
 
 
+class Condition(StrictModel):
+    """One filter of `where`: a condition in SQL, or a function of filters.py; a commutative one never needs a guard."""
+
+    sql: str | None = None
+    python: str | None = None
+    commutative: bool = False
+
+    @property
+    def text(self) -> str:
+        """As it is counted and shown."""
+        return f"{self.python}()" if self.sql is None else self.sql
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Condition:
+        if (self.sql is None) == (self.python is None):
+            raise ValueError("a filter is either SQL or Python; expected sql: CONDITION or python: FUNCTION")
+        return self
+
+
+def _condition(value: Any) -> Any:
+    return {"sql": value} if isinstance(value, str) else value
+
+
 class Stream(StrictModel):
     """One stream: what its tuples look like and which of them are taken."""
 
@@ -158,7 +181,7 @@ class Stream(StrictModel):
     source: Source
     lateness: Duration = 0
     future: Duration = DAY
-    where: tuple[str, ...] = ()
+    where: tuple[Annotated[Condition, BeforeValidator(_condition)], ...] = ()
     unique: tuple[str, ...] = ()
     max_quarantined: Share = 0.05
     max_late: Annotated[int, Field(gt=0)] = 1_000_000

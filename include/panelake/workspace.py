@@ -1,6 +1,7 @@
 """A workspace: the folder a user writes, read whole and checked at once.
 
-`streams.yaml`, `queries/*.sql`, `expectations/*.yaml`. Everything wrong with it is said in one go, with file and line.
+`streams.yaml`, `queries/*.sql`, `filters.py`, `expectations/*.yaml`. Everything wrong with it is said in one go, with
+file and line.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from panelake.errors import BadInputError, Problem, WorkspaceError
+from panelake.filters.python_source import PythonSource, read_python_source
 from panelake.language.parser import parse_query
 from panelake.language.query import AggregateQuery
 from panelake.language.stream_filters import filter_problems
 from panelake.quality.own_rules import OwnRule, read_own_rules
 from panelake.retention import Retention
-from panelake.streams import IDENTIFIER, Identifier, PositiveDuration, Source, Stream, StrictModel
+from panelake.streams import IDENTIFIER, Condition, Identifier, PositiveDuration, Source, Stream, StrictModel
 from panelake.yamlfile import YamlFile, read_yaml
 
 STREAMS_FILE = "streams.yaml"
@@ -46,10 +48,18 @@ class Workspace:
     queries: dict[str, AggregateQuery]
     own_rules: tuple[OwnRule, ...] = ()
     retention: Retention = field(default_factory=Retention)
+    python: PythonSource = field(default_factory=PythonSource)
 
     @property
     def name(self) -> str:
         return self.root.name
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether any stream or query drops tuples by a condition."""
+        return any(stream.where for stream in self.streams.values()) or any(
+            query.conditions for query in self.queries.values()
+        )
 
     def source_path(self, stream: str) -> str:
         """The source's path as Spark can read it: a URI as it is, a folder below the workspace."""
@@ -67,21 +77,22 @@ def load_workspace(root: Path) -> Workspace:
             f"{root} is not a workspace: it holds no {STREAMS_FILE}; give --workspace DIR, or write one (see README)"
         )
         raise BadInputError(message)
-    declared = _read_streams(root)
+    python = read_python_source(root)
+    declared = _read_streams(root, python)
     queries, problems = _read_queries(root, declared.streams)
     own_rules, more = read_own_rules(root, declared.streams, queries)
     problems += more
     if problems:
         raise WorkspaceError(problems)
     warehouse = _located(root, declared.warehouse)
-    return Workspace(root, warehouse, declared.slice, declared.streams, queries, own_rules, declared.retention)
+    return Workspace(root, warehouse, declared.slice, declared.streams, queries, own_rules, declared.retention, python)
 
 
 def _located(root: Path, path: str) -> str:
     return path if "://" in path else str((root / path).resolve())
 
 
-def _read_streams(root: Path) -> StreamsFile:
+def _read_streams(root: Path, python: PythonSource) -> StreamsFile:
     file = read_yaml(root / STREAMS_FILE, STREAMS_FILE)
     if not isinstance(file.values, dict):
         raise WorkspaceError([file.problem((), "is empty; expected the keys slice and streams (see README)")])
@@ -90,7 +101,7 @@ def _read_streams(root: Path) -> StreamsFile:
     except ValidationError as error:
         raise WorkspaceError([_declared_problem(file, detail) for detail in error.errors()]) from None
     streams = declared.streams.items()
-    problems = [p for name, stream in streams for p in filter_problems(name, stream.columns, stream.where, file)]
+    problems = [p for name, stream in streams for p in filter_problems(name, stream, python, file)]
     if problems:
         raise WorkspaceError(problems)
     return declared
@@ -117,7 +128,7 @@ def _expected_keys(path: tuple[int | str, ...]) -> str:
     model: type[StrictModel] = StreamsFile
     if len(path) > 1:
         models: dict[str, type[StrictModel]] = {"source": Source, "retention": Retention}
-        model = models.get(str(path[-2]), Stream)
+        model = models.get(str(path[-2]), Condition if "where" in path else Stream)
     return ", ".join(declared.alias or name for name, declared in model.model_fields.items())
 
 

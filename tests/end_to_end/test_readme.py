@@ -14,7 +14,10 @@ import pytest
 from deltalake import DeltaTable
 
 from panelake.cli import COMMANDS
+from panelake.context import Context
+from panelake.filters.explained import filter_chains
 from panelake.home import checkout
+from panelake.workspace import load_workspace
 
 pytestmark = pytest.mark.end_to_end
 
@@ -59,6 +62,15 @@ def test_the_commands_of_your_own_data_work_in_the_order_given(town):
     assert DeltaTable(str(town / "town" / "warehouse" / "gold" / "jams")).to_pyarrow_table().num_rows > 0
 
 
+def test_the_filters_shown_are_right_and_fixed_where_it_says_so(tmp_path):
+    declared, filters = blocks("yaml")[0], blocks("yaml")[2]
+    (tmp_path / "streams.yaml").write_text(declared.replace('    where: ["speed >= 0"]\n', filters))
+    (tmp_path / "filters.py").write_text(blocks("python")[0])
+    told = filter_chains(Context(load_workspace(tmp_path)))[0].document()
+    assert [one["filter"] for one in told["filters"]] == ["speed >= 0", "3600 / speed < 100", "plausible()"]
+    assert [one["fixed"] is None for one in told["filters"]] == [True, False, True]
+
+
 def test_every_make_target_named_exists_and_is_listed_by_help():
     named = {words[1] for words in commands("make")} | set(re.findall(r"`make (\w+)`", TEXT))
     listed = subprocess.run(
@@ -78,5 +90,6 @@ def test_every_file_named_exists():
     bases = (PROJECT, PROJECT / "include" / "panelake")
     there = {name for name in named if any((base / name).exists() for base in bases)}
     outputs = {"gold/jams", "streams.yaml", "town/streams.yaml", "town/queries/jams.sql", "town/landing/traffic"}
+    outputs |= {"state/filters", "filters.py"}
     assert {name for name in set(named) - there if not name.startswith(".")} <= outputs
     assert "include/panelake/flow.py" in there

@@ -12,7 +12,7 @@ from panelake.report.build import DETAILED, REFUSED_KEPT, build_report
 from panelake.stages import report as report_stage
 
 LINKING = {"href", "src", "action", "data", "poster", "srcset", "xlink:href"}
-OTHERS = 4  # the overview, two queries and a stream
+OTHERS = 5  # the index, two queries, a stream and the filters
 PLACES = [place for place in range(30) if place not in (12, 20, 21)]
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panelake.errors import BadInputError
-from panelake.spark import filter_chain
-from panelake.spark.arrow_filters import Predicate, filter_batch, placed_predicates
+from panelake.filters import statistics as filter_statistics
+from panelake.spark.arrow_filters import ASKED, SAMPLED, Predicate, judge_batch, placed_predicates, time_batch
 
 PREDICATES = [
     Predicate("often", lambda rows: pc.less(rows["a"], 90), commutative=True),
@@ -28,9 +28,12 @@ def batch_of(seed, rows=2_000):
     return pa.RecordBatch.from_pydict(columns | {"id": np.arange(rows) + seed * rows})
 
 
-def run(batch, predicates, statistics=None, every=10):
-    known = filter_chain.start(placed_predicates(predicates)) if statistics is None else statistics
-    return filter_batch(batch, batch["id"].to_numpy(), predicates, known, every)
+def run(batch, predicates, known=None, every=10):
+    """The answer, and the ids of the rows kept; one row in `every` is sampled."""
+    known = filter_statistics.start(placed_predicates(predicates)) if known is None else known
+    ids = batch["id"].to_numpy()
+    answer = judge_batch(batch, np.where(ids % every == 0, SAMPLED, ASKED), predicates, known)
+    return answer, ids[answer.outcomes == (1 << len(predicates)) - 1].tolist()
 
 
 def kept_by_all(batch, predicates):
@@ -45,22 +48,23 @@ def kept_by_all(batch, predicates):
 def test_the_rows_kept_are_the_same_however_predicates_are_written(seed, order, every):
     batch = batch_of(seed, rows=300)
     written = [PREDICATES[number] for number in order]
-    assert run(batch, written, every=every).kept["id"].to_pylist() == kept_by_all(batch, PREDICATES)
+    assert run(batch, written, every=every)[1] == kept_by_all(batch, PREDICATES)
 
 
 def test_the_order_is_learned_from_a_batchs_sample_and_remembered():
     """Costs are measured and may differ; here what drops most is an equally cheap comparison."""
-    answer = run(batch_of(1, rows=20_000), PREDICATES)
+    answer, _ = run(batch_of(1, rows=20_000), PREDICATES)
     assert answer.statistics.order[0] == 2
     assert (answer.statistics.costs > 0).all()
-    again = run(batch_of(2, rows=20_000), PREDICATES, answer.statistics)
+    again, _ = run(batch_of(2, rows=20_000), PREDICATES, answer.statistics)
     assert again.statistics.profile.weight > answer.statistics.profile.weight
-    assert filter_chain.resume(again.statistics.to_row(), placed_predicates(PREDICATES)).order == again.statistics.order
+    resumed = filter_statistics.resume(again.statistics.to_row(), placed_predicates(PREDICATES))
+    assert resumed.order == again.statistics.order
 
 
 def test_sampled_rows_are_the_same_in_every_run():
     batch = batch_of(3)
-    first, second = run(batch, PREDICATES).statistics.profile, run(batch, PREDICATES).statistics.profile
+    first, second = (run(batch, PREDICATES)[0].statistics.profile for _ in range(2))
     assert first.outcomes.tolist() == second.outcomes.tolist()
     assert first.weights.tolist() == second.weights.tolist()
 
@@ -85,7 +89,7 @@ def reciprocal(rows):
 
 def test_what_may_raise_is_never_moved_before_its_guard():
     guard = Predicate("guard", lambda rows: pc.not_equal(rows["a"], 0), commutative=True)
-    answer = run(batch_of(5), [guard, Predicate("reciprocal", reciprocal), PREDICATES[2]], every=1)
+    answer, _ = run(batch_of(5), [guard, Predicate("reciprocal", reciprocal), PREDICATES[2]], every=1)
     assert answer.statistics.order == (0, 1, 2)
     with pytest.raises(BadInputError, match=r"filters.py: reciprocal\(\) raised ZeroDivisionError: a is 0"):
         run(batch_of(5), [guard, Predicate("reciprocal", reciprocal, commutative=True)], every=1)
@@ -111,10 +115,32 @@ def test_an_answer_that_is_not_a_boolean_a_row_is_refused(answer, shown):
 
 
 def test_an_empty_batch_is_an_empty_answer():
-    answer = run(batch_of(7, rows=0), PREDICATES)
-    assert answer.kept.num_rows == 0
+    answer, kept = run(batch_of(7, rows=0), PREDICATES)
+    assert kept == []
     assert answer.statistics.order == (0, 1, 2)
 
 
 def test_no_predicates_keep_all():
-    assert run(batch_of(8), []).kept.num_rows == 2_000
+    assert len(run(batch_of(8), [])[1]) == 2_000
+
+
+def test_rows_not_asked_for_meet_no_predicate():
+    met = []
+
+    def all_of_them(rows):
+        met.append(rows.num_rows)
+        return pc.less(rows["id"], 1 << 40)
+
+    batch, predicate = batch_of(9, rows=100), Predicate("all_of_them", all_of_them)
+    known = filter_statistics.start(placed_predicates([predicate]))
+    answer = judge_batch(batch, np.array([ASKED] * 30 + [0] * 60 + [SAMPLED] * 10), [predicate], known)
+    assert sorted(met) == [10, 30]
+    assert answer.outcomes.tolist() == [1] * 30 + [0] * 60 + [1] * 10
+
+
+def test_predicates_are_timed_behind_their_guards():
+    guard = Predicate("guard", lambda rows: pc.not_equal(rows["a"], 0), commutative=True)
+    nobody = Predicate("nobody", lambda rows: pc.less(rows["id"], 0))
+    costs = time_batch(batch_of(5), [guard, Predicate("reciprocal", reciprocal), nobody, PREDICATES[0]])
+    assert all(cost > 0 for cost in costs[:3])
+    assert np.isnan(costs[3])

@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
+from panelake.filters import statistics as filter_statistics
 from panelake.language.raising import placed
 from panelake.spark import filter_chain
 from panelake.spark.conjunction import conjunction
@@ -65,8 +66,8 @@ def chain():
 
 
 def in_order(chain, order):
-    statistics = filter_chain.start(chain)
-    return filter_chain.resume(statistics.to_row() | {"order": list(order)}, chain)
+    statistics = filter_statistics.start(chain)
+    return filter_statistics.resume(statistics.to_row() | {"order": list(order)}, chain)
 
 
 def conditions_in_plan(frame, capsys):
@@ -125,7 +126,7 @@ def test_outcomes_of_a_sample_are_those_of_its_rows(table, rows, chain):
 def test_an_empty_sample_teaches_nothing(table, chain):
     outcomes, tuples = filter_chain.observe(table.limit(0), chain)
     assert (len(outcomes), len(tuples)) == (0, 0)
-    assert filter_chain.learn(filter_chain.start(chain), chain, (outcomes, tuples)).order == (0, 1, 2, 3)
+    assert filter_statistics.learn(filter_statistics.start(chain), chain, (outcomes, tuples)).order == (0, 1, 2, 3)
 
 
 BORDERED = ["`small` > 0", "`zero` <> 0", "10 / `zero` > 1", "`flag`", "`id` < 40"]
@@ -142,7 +143,7 @@ def test_a_sample_evaluates_what_can_raise_only_behind_its_guards(table, rows):
 def test_conditions_change_places_between_borders_only(table):
     """The last condition drops most, and may come before its neighbour, not before the division."""
     chain = placed(BORDERED, TYPES)
-    learned = filter_chain.learn(filter_chain.start(chain), chain, filter_chain.observe(table, chain))
+    learned = filter_statistics.learn(filter_statistics.start(chain), chain, filter_chain.observe(table, chain))
     assert learned.order == (1, 0, 2, 4, 3)
     assert filter_chain.filtered(table, learned).count() == table.where(conjunction(BORDERED)).count()
 
@@ -164,12 +165,12 @@ def test_the_cost_of_what_no_tuple_reaches_is_not_known(table):
 def test_what_drops_most_per_cost_comes_first_and_is_remembered(table):
     chain = placed([SLOW, "`flag`", "`small` > 5"], TYPES)
     sample = filter_chain.sampled(table, ["id"], every=5)
-    learned = filter_chain.learn(
-        filter_chain.start(chain), chain, filter_chain.observe(sample, chain), np.array([1e-6, 1e-8, 1e-8])
+    learned = filter_statistics.learn(
+        filter_statistics.start(chain), chain, filter_chain.observe(sample, chain), np.array([1e-6, 1e-8, 1e-8])
     )
     assert learned.order == (2, 1, 0)
     assert learned.saved() > 0.5
     assert learned.selectivities == pytest.approx([1, 0.68, 0.12], abs=0.15)
-    resumed = filter_chain.resume(learned.to_row(), chain)
+    resumed = filter_statistics.resume(learned.to_row(), chain)
     assert resumed.order == learned.order
     assert resumed.to_row() == learned.to_row()

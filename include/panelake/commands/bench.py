@@ -11,7 +11,7 @@ from panelake.errors import BadInputError
 from panelake.home import home
 
 _PACKAGE = "panelake.benchmarks"
-_NAMES = ("windows", "queries", "ingest", "overhead")
+_NAMES = ("windows", "queries", "ingest", "filters", "overhead")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from panelake.console import print_table, say
 from panelake.context import Context
 from panelake.dirty import DirtySet
 from panelake.errors import BadInputError
+from panelake.filters.explained import cost_text, filter_chains
 from panelake.numbers import NumberRange, Numbers, next_range
 from panelake.pane_plan import plan_of
 from panelake.planning.explain import Explained
@@ -33,12 +34,14 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams = [name for name in context.workspace.streams if context.workspace.queries_of(name)]
         document = {"streams": [Explained(plan_of(context, name)).document() for name in streams]}
+        document["filters"] = [chain.document() for chain in filter_chains(context)]
     if options.json:
         print_json(document)
     elif "slices" in document:
         _tell_slices(document["slices"])
     else:
         _tell_streams(document["streams"])
+        _tell_filters(document["filters"])
     return 0
 
 
@@ -139,3 +142,25 @@ def _tell_group(group: dict[str, Any]) -> None:
 
 def _sizes(sizes: list[float]) -> str:
     return ", ".join(f"{size:g}" for size in sizes)
+
+
+def _tell_filters(chains: list[dict[str, Any]]) -> None:
+    for chain in chains:
+        saved = "" if chain["saved"] is None else f"; saves {chain['saved']:.1%} against the order as written"
+        say(f"filters of {chain['kind']} {chain['name']}: {chain['why']}{saved}")
+        rows = [
+            [
+                place,
+                one["filter"],
+                one["written"],
+                _share(one["selectivity"]),
+                cost_text(one["seconds"]),
+                one["fixed"] or "",
+            ]
+            for place, one in enumerate(chain["filters"], start=1)
+        ]
+        print_table(["place", "a tuple stays if", "written", "passes", "cost a tuple", "fixed, because"], rows)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"

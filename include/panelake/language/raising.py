@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
 from sqlglot import exp, parse_one
 
+from panelake.filters.chain import Placed, bordered
 from panelake.language.dialect import WindowSql, render
 from panelake.language.safe_functions import MEANINGS, NUMBERS, PATTERN, SIGNATURES, WHOLE
 
@@ -29,30 +29,13 @@ _ATOM = r"""(?:[\w \-:/,;=@%<>!"'~#.]|\\[dwsDWSb.\\/\-]|\[\^?(?:[\w .,:;/@%+\-]|
 _PLAIN_PATTERN = re.compile(rf"(?:{_ATOM}(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?|\)\??|\((?:\?:)?|[|^$])*", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A condition and its segment: conditions change places within a segment only; `fixed` says why one cannot."""
-
-    condition: str
-    segment: int
-    fixed: str | None = None
-
-
 class _CanRaiseError(Exception):
     """Carries the reason up the tree."""
 
 
 def placed(conditions: Iterable[str], types: Mapping[str, str], *, commutative: bool = False) -> tuple[Placed, ...]:
     """Checked Spark SQL conditions, in the order written, with their segments; commutative ones share one."""
-    found: list[Placed] = []
-    segment = 0
-    for condition in conditions:
-        reason = None if commutative else why_raises(condition, types)
-        if reason is not None and found and found[-1].segment == segment:
-            segment += 1
-        found.append(Placed(condition, segment, reason))
-        segment += reason is not None
-    return tuple(found)
+    return bordered((condition, None if commutative else why_raises(condition, types)) for condition in conditions)
 
 
 def why_raises(condition: str, types: Mapping[str, str]) -> str | None:

@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from panelake.errors import Problem, WorkspaceError
+from panelake.filters.chain import Placed, bordered
+from panelake.filters.python_source import FILTERS_FILE, PythonSource, predicate_problems
 from panelake.language.columns import Columns
 from panelake.language.dialect import WindowSql, render
 from panelake.language.expressions import ExpressionChecker, Place
 from panelake.language.problems import ProblemList
+from panelake.language.raising import why_raises
 from panelake.language.source_text import SourceText
-from panelake.yamlfile import YamlFile
+from panelake.streams import Condition, Stream
+from panelake.yamlfile import KeyPath, YamlFile
 
 _SHAPE = "expected one condition over the stream's columns, such as speed >= 0"
+
+
+@dataclass(frozen=True)
+class StreamFilter:
+    """A filter as it runs: checked Spark SQL, or a function of filters.py with the columns it reads and its digest."""
+
+    text: str
+    sql: str
+    function: str = ""
+    parameters: tuple[str, ...] = ()
+    digest: str = ""
+    commutative: bool = False
+
+    @property
+    def condition(self) -> str:
+        """What statistics know it by: another after a change of its meaning."""
+        return self.sql or f"{self.function}:{self.digest}"
+
+    def why_fixed(self, types: Mapping[str, str]) -> str | None:
+        """Why it keeps its place among the others; None if it may be moved."""
+        if self.commutative:
+            return None
+        if self.function:
+            return f"{self.text} may raise and is not declared commutative"
+        return why_raises(self.sql, types)
+
+
+def placed_filters(filters: Iterable[StreamFilter], types: Mapping[str, str]) -> tuple[Placed, ...]:
+    """The filters as a chain with its borders."""
+    return bordered((known.condition, known.why_fixed(types)) for known in filters)
 
 
 def lower_filter(stream: str, columns: Mapping[str, str], text: str, file: str = "streams.yaml") -> str:
@@ -31,16 +67,46 @@ def lower_filter(stream: str, columns: Mapping[str, str], text: str, file: str =
     return lowered
 
 
-def filter_problems(stream: str, columns: Mapping[str, str], filters: Sequence[str], file: YamlFile) -> list[Problem]:
+def filter_problems(name: str, stream: Stream, python: PythonSource, file: YamlFile) -> list[Problem]:
     """Everything wrong with a stream's filters, each with the line it stands on."""
     problems = []
-    for index, text in enumerate(filters):
-        path = ("streams", stream, "where", index)
+    for index, condition in enumerate(stream.where):
+        path = ("streams", name, "where", index)
+        if condition.python is not None:
+            problems += _python_problems(name, stream, condition.python, python, (file, path))
+            continue
         try:
-            lower_filter(stream, columns, text)
+            lower_filter(name, stream.columns, condition.text)
         except WorkspaceError as error:
-            problems += [file.problem(path, f"streams.{stream}.where: {found.message}") for found in error.problems]
+            problems += [file.problem(path, f"streams.{name}.where: {found.message}") for found in error.problems]
     return problems
+
+
+def _python_problems(
+    name: str, stream: Stream, function: str, python: PythonSource, place: tuple[YamlFile, KeyPath]
+) -> list[Problem]:
+    """A mistake of the function itself is told with its own line."""
+    file, path = place
+    return [
+        Problem(FILTERS_FILE, message, own.line) if own else file.problem(path, f"streams.{name}.where: {message}")
+        for message, own in predicate_problems(python, function, name, stream.columns)
+    ]
+
+
+def lower_filters(name: str, stream: Stream, python: PythonSource) -> list[StreamFilter]:
+    """The stream's filters, checked before, in the order written."""
+    return [_lower_one(name, stream, condition, python) for condition in stream.where]
+
+
+def _lower_one(name: str, stream: Stream, condition: Condition, python: PythonSource) -> StreamFilter:
+    if condition.python is None:
+        sql = lower_filter(name, stream.columns, condition.text)
+        return StreamFilter(condition.text, sql, commutative=condition.commutative)
+    function = python.functions[condition.python]
+    digest = hashlib.sha256(function.text.encode()).hexdigest()[:16]
+    return StreamFilter(
+        condition.text, "", condition.python, function.parameters, digest, commutative=condition.commutative
+    )
 
 
 def _lowered(stream: str, columns: Mapping[str, str], text: str, problems: ProblemList) -> str:

@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 
 from panelake.catalog import Catalog
 from panelake.context import Context
+from panelake.filters.explained import filter_chains
 from panelake.numbers import Numbers
 from panelake.pane_plan import plan_of
 from panelake.report.answers import newest_rows
 from panelake.report.continuity import continuity
 from panelake.report.data_docs import docs_of
+from panelake.report.filter_page import FILTERS_PAGE, filter_page
 from panelake.report.history import SliceFacts, read_history
 from panelake.report.pages import overview, query_page, slice_page, stream_page
 from panelake.report.pane_picture import pane_picture
@@ -47,6 +49,8 @@ def build_report(context: Context, built_at: int | None = None) -> Built:
     pages |= _slice_pages(workspace, catalog, paged)
     pages |= _query_pages(context, history[-DETAILED:])
     pages |= _stream_pages(workspace, catalog, history[-DETAILED:])
+    chains = filter_chains(context)
+    pages |= {FILTERS_PAGE: str(filter_page(workspace, chains))} if chains else {}
     return Built(write_site(catalog.report, pages), len(pages))
 
 

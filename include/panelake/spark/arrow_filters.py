@@ -1,9 +1,9 @@
 """Python predicates over Arrow batches, in an order that is learned between batches.
 
 A predicate is a function of a batch that gives one boolean a row; NULL drops the row as FALSE does. Each is called with
-the rows that passed those before it. A batch's sampled rows, chosen by their source position, are first given to all
-predicates; from what these drop, and from how long they take, the order for the batch is learned. What a function may
-raise is not known: unless declared commutative it is a border that none crosses, as in raising.py.
+the rows that passed those before it. A batch's sampled rows are first given to all predicates; from what these drop,
+and from how long they take, the order for the batch is learned. What a function may raise is not known: unless declared
+commutative it is a border that none crosses, as in raising.py.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from panelake.errors import BadInputError
-from panelake.kernels.filter_order.draws import are_sampled, threshold
-from panelake.language.raising import Placed
-from panelake.spark.filter_chain import SAMPLED_EVERY, FilterStatistics, learn
+from panelake.filters.chain import Placed, bordered
+from panelake.filters.statistics import FilterStatistics, learn
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+ASKED, SAMPLED = 1, 2
 
 
 @dataclass(frozen=True)
@@ -36,50 +36,60 @@ class Predicate:
 
 
 class Answer(NamedTuple):
-    """The rows kept, and the statistics for the next batch."""
+    """Bit i of a row's outcome says that predicate i is TRUE; the statistics are for the next batch."""
 
-    kept: pa.RecordBatch
+    outcomes: Integers
     statistics: FilterStatistics
 
 
 def placed_predicates(predicates: Sequence[Predicate]) -> tuple[Placed, ...]:
     """The predicates as a chain with its borders."""
-    chain: list[Placed] = []
-    segment = 0
-    for predicate in predicates:
-        border = not predicate.commutative
-        if border and chain and chain[-1].segment == segment:
-            segment += 1
-        reason = f"{predicate.name}() may raise and is not declared commutative" if border else None
-        chain.append(Placed(predicate.name, segment, reason))
-        segment += border
-    return tuple(chain)
+    return bordered((predicate.name, _may_raise(predicate)) for predicate in predicates)
 
 
-def filter_batch(
-    batch: pa.RecordBatch,
-    positions: Integers,
-    predicates: Sequence[Predicate],
-    statistics: FilterStatistics,
-    every: int = SAMPLED_EVERY,
+def _may_raise(predicate: Predicate) -> str | None:
+    return None if predicate.commutative else f"{predicate.name}() may raise and is not declared commutative"
+
+
+def judge_batch(
+    batch: pa.RecordBatch, wanted: Integers, predicates: Sequence[Predicate], statistics: FilterStatistics
 ) -> Answer:
-    """The batch's rows for which every predicate is TRUE; `positions` say where each row came from."""
+    """What the predicates say of each row: nothing where 0 is `wanted`, all of them where 2 is (the sample).
+
+    Where 1 is wanted, all bits are set if the row passes, none if it is dropped: predicates after that are not asked.
+    """
     chain = placed_predicates(predicates)
-    sampled = are_sampled(positions, threshold(1 / every), np.uint64(0)) if every > 1 else np.ones(len(positions), bool)
-    learned = learn(statistics, chain, _observe(batch.filter(pa.array(sampled)), predicates, chain))
-    seconds = np.full(len(predicates), np.nan)
+    outcomes = np.zeros(batch.num_rows, dtype=np.int64)
+    sampled = np.flatnonzero(wanted == SAMPLED)
+    outcomes[sampled] = _observe(batch.take(pa.array(sampled)), predicates, chain)
+    learned = learn(statistics, chain, _histogram(outcomes[sampled]))
+    rows, seconds = np.flatnonzero(wanted == ASKED), np.full(len(predicates), np.nan)
     for number in learned.order:
-        if batch.num_rows:
-            began, rows = time.perf_counter(), batch.num_rows
-            batch = batch.filter(pa.array(_asked(predicates[number], batch)))
-            seconds[number] = (time.perf_counter() - began) / rows
-    return Answer(batch, learned.with_costs(seconds))
+        if len(rows):
+            began, asked = time.perf_counter(), len(rows)
+            rows = rows[_asked(predicates[number], batch.take(pa.array(rows)))]
+            seconds[number] = (time.perf_counter() - began) / asked
+    outcomes[rows] = (1 << len(predicates)) - 1
+    return Answer(outcomes, learned.with_costs(seconds))
 
 
-def _observe(
-    sample: pa.RecordBatch, predicates: Sequence[Predicate], chain: Sequence[Placed]
-) -> tuple[Integers, Integers]:
-    """Outcomes of the sample and their rows; a row that does not pass a segment goes no further."""
+def time_batch(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> list[float]:
+    """Seconds a row of each predicate, on the rows that pass those of earlier segments; NaN if none does."""
+    chain, costs = placed_predicates(predicates), []
+    for number, predicate in enumerate(predicates):
+        guards = [other for other, at in zip(predicates, chain, strict=True) if at.segment < chain[number].segment]
+        rows = batch
+        for guard in guards:
+            rows = rows.filter(pa.array(_asked(guard, rows)))
+        began = time.perf_counter()
+        if rows.num_rows:
+            _asked(predicate, rows)
+        costs.append((time.perf_counter() - began) / rows.num_rows if rows.num_rows else float("nan"))
+    return costs
+
+
+def _observe(sample: pa.RecordBatch, predicates: Sequence[Predicate], chain: Sequence[Placed]) -> Integers:
+    """Outcomes of the sample's rows; a row that does not pass a segment goes no further."""
     outcomes = np.zeros(sample.num_rows, dtype=np.int64)
     reaching = np.arange(sample.num_rows)
     for segment in range(chain[-1].segment + 1 if chain else 0):
@@ -90,8 +100,12 @@ def _observe(
             outcomes[reaching] |= answers.astype(np.int64) << number
             passed &= answers
         reaching = reaching[passed]
-    found, rows_of = np.unique(outcomes, return_counts=True)
-    return found, rows_of.astype(np.int64)
+    return outcomes
+
+
+def _histogram(outcomes: Integers) -> tuple[Integers, Integers]:
+    found, rows = np.unique(outcomes, return_counts=True)
+    return found, rows.astype(np.int64)
 
 
 def _asked(predicate: Predicate, rows: pa.RecordBatch) -> Mask:

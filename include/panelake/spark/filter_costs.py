@@ -9,14 +9,15 @@ A condition behind a border (raising.py) is measured on the tuples that reach it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import and_
 
 import numpy as np
 from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
-from panelake.language.raising import Placed
-from panelake.spark.conjunction import conjunction
+from panelake.filters.chain import Placed
 
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -29,13 +30,19 @@ _SLOWEST = 0.1
 _NUMBER, _TIMED = "_number", "_timed"
 
 
-def measure_costs(sample: DataFrame, chain: Sequence[Placed], tuples: int = TUPLES) -> Doubles:
-    """Seconds a tuple of each condition; NaN for one that hardly any sampled tuple reaches."""
+def measure_costs(
+    sample: DataFrame, chain: Sequence[Placed], conditions: Sequence[Column] | None = None, tuples: int = TUPLES
+) -> Doubles:
+    """Seconds a tuple of each condition; NaN for one that hardly any sampled tuple reaches.
+
+    Conditions are what the chain says they are, unless given as columns.
+    """
+    told = conditions if conditions is not None else [F.expr(placed.condition) for placed in chain]
     nothing = len(chain)
     numbers = F.explode(F.sequence(F.lit(0), F.lit(nothing)))
     timed = F.when(F.col(_NUMBER) == nothing, _timed(F.lit(True)))  # noqa: FBT003 - Spark's signature
     for number in range(len(chain)):
-        timed = timed.when(F.col(_NUMBER) == number, _reached(chain, number))
+        timed = timed.when(F.col(_NUMBER) == number, _reached(chain, told, number))
     rows = sample.limit(tuples).withColumn(_NUMBER, numbers).select(_NUMBER, timed.alias(_TIMED)).toArrow()
     read = rows.filter(rows[_TIMED].is_valid())
     clock = read[_TIMED].combine_chunks()
@@ -44,11 +51,12 @@ def measure_costs(sample: DataFrame, chain: Sequence[Placed], tuples: int = TUPL
     return np.maximum(LEAST, np.array(typical[:-1]) - typical[-1])
 
 
-def _reached(chain: Sequence[Placed], number: int) -> Column:
+def _reached(chain: Sequence[Placed], conditions: Sequence[Column], number: int) -> Column:
     """The condition timed, for tuples that pass all earlier segments."""
-    timed = _timed(F.expr(chain[number].condition))
-    guards = [placed.condition for placed in chain if placed.segment < chain[number].segment]
-    return F.when(conjunction(guards), timed) if guards else timed
+    timed = _timed(conditions[number])
+    own = chain[number].segment
+    guards = [guard for guard, placed in zip(conditions, chain, strict=True) if placed.segment < own]
+    return F.when(reduce(and_, guards), timed) if guards else timed
 
 
 def _timed(value: Column) -> Column:

@@ -18,14 +18,17 @@ from pyspark.sql import DataFrame
 from panelake.context import Context
 from panelake.dirty import DirtyRange, DirtySet
 from panelake.errors import TransientError
+from panelake.filters.memory import FilterMemory
 from panelake.forgotten import FORGOTTEN, left_out
 from panelake.ledger import Entry
 from panelake.numbers import NumberRange, Numbers, covering
 from panelake.slices import Slice
 from panelake.sources import source
 from panelake.sources.conversion import EXTRA, MISSING
-from panelake.stages import arrivals, bronze_order, glancing, intake, outcome, renumbering
-from panelake.stages.verdicts import Counts, Rules, classified, count, with_raw_of_bad_ones
+from panelake.stages import arrivals, bronze_order, filtering, glancing, intake, outcome, renumbering
+from panelake.stages.filtering import Filtering
+from panelake.stages.refused_filters import filters_refuse
+from panelake.stages.verdicts import Counts, Rules, classified, count, reaches_filters, with_raw_of_bad_ones
 from panelake.streams import Stream
 
 
@@ -61,9 +64,9 @@ def _ingest_stream(context: Context, name: str, part: Slice) -> Entry:
     reader = source.reader_of(context.workspace, name, optional)
     job = _Ingest(context, name, declared, reader, part, intake.take(context, name, part, reader))
     held = arrivals.written_before(context.spark, context.catalog.held(name), job.taken.chosen.before)
-    with source.settings(context.spark), _tuples(job, held) as tuples:
-        counts = _glanced(job, held) or count(tuples, job.rules, part)
-        return _written(job, tuples, counts, numbers)
+    with source.settings(context.spark), filters_refuse(name, part), _tuples(job, held) as (tuples, ordered):
+        counts = _glanced(job, held) or count(tuples, job.rules, part, ordered)
+        return _written(job, tuples, counts, numbers, ordered)
 
 
 def _glanced(job: _Ingest, held: DataFrame | None) -> Counts | None:
@@ -75,7 +78,7 @@ def _glanced(job: _Ingest, held: DataFrame | None) -> Counts | None:
 
 
 @contextmanager
-def _tuples(job: _Ingest, held: DataFrame | None) -> Iterator[DataFrame]:
+def _tuples(job: _Ingest, held: DataFrame | None) -> Iterator[tuple[DataFrame, Filtering]]:
     """The slice's tuples with their verdicts; where reading is dear they are kept until the end of the block."""
     spark, chosen, rules = job.context.spark, job.taken.chosen, job.rules
     tuples = arrivals.read(spark, job.reader, job.declared, chosen, job.part, whole=job.taken.needs_spans)
@@ -87,19 +90,43 @@ def _tuples(job: _Ingest, held: DataFrame | None) -> Iterator[DataFrame]:
     if rules.unique:
         bronze = arrivals.written_before(spark, job.context.catalog.bronze(job.name), chosen.before)
         tuples = arrivals.with_duplicates(tuples, bronze, rules, job.part, chosen.before)
-    tuples = with_raw_of_bad_ones(classified(tuples, rules, job.part, chosen.before))
-    kept = job.reader.parses or bool(rules.unique)
-    tuples = tuples.persist(StorageLevel.DISK_ONLY) if kept else tuples
+    is_dear, is_probed = job.reader.parses or bool(rules.unique), len(rules.where) > 1
+    with _kept(tuples, is_dear and is_probed) as read:
+        ordered = _filtering(job, read)
+        judged = with_raw_of_bad_ones(classified(read, rules, job.part, chosen.before, ordered))
+        # Python is asked once, not by every pass; and of what is not probed, the raw text of good tuples is not kept.
+        with _kept(judged, bool(rules.python) or (is_dear and not is_probed)) as twice:
+            yield twice, ordered
+
+
+@contextmanager
+def _kept(frame: DataFrame, keep: bool) -> Iterator[DataFrame]:  # noqa: FBT001 - said by its name
+    """The frame, on disk from its first pass to the end of the block where it is worth keeping."""
+    if not keep:
+        yield frame
+        return
+    persisted = frame.persist(StorageLevel.DISK_ONLY)
     try:
-        yield tuples
+        yield persisted
     finally:
-        if kept:
-            tuples.unpersist()
+        persisted.unpersist()
 
 
-def _written(job: _Ingest, tuples: DataFrame, counts: Counts, numbers: Numbers) -> Entry:
+def _filtering(job: _Ingest, tuples: DataFrame) -> Filtering:
+    """The stream's filters, in the order that was learned from the slices before."""
+    rules = job.rules
+    plain = filtering.as_written(rules.where, job.declared.columns, rules.event_time, rules.python)
+    memory = FilterMemory(job.context.catalog)
+    ordered = filtering.opened(memory, job.name, job.part, plain, anew=job.taken.is_refreshed)
+    return filtering.probed(ordered, tuples.where(reaches_filters(rules, job.part, job.taken.chosen.before)))
+
+
+def _written(job: _Ingest, tuples: DataFrame, counts: Counts, numbers: Numbers, ordered: Filtering) -> Entry:
     context, name, part, catalog = job.context, job.name, job.part, job.context.catalog
     counts.require_conserved(name)
+    if ordered.every:
+        reached = counts.accepted + counts.filtered.total()
+        FilterMemory(catalog).record([ordered.learned(part, name, reached, counts.outcomes)])
     job.taken.remember(counts.spans)
     cut = counts.cut_late(job.rules.max_late)
     queued = counts.queue_from(cut) if cut is not None else 0

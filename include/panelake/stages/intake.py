@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panelake.context import Context
-from panelake.language.stream_filters import lower_filter
+from panelake.language.stream_filters import lower_filters
+from panelake.numbers import Numbers
 from panelake.slices import Slice, merged
 from panelake.sources import inputs
 from panelake.sources.files import SourceFile, plain_path
@@ -62,7 +63,7 @@ def take(context: Context, name: str, part: Slice, reader: Reader) -> Intake:
     if known is not None and not context.refresh:
         inputs.require_unchanged(name, {part: known}, listing)
         inputs.require_present(name, known, listing)
-        return Intake(memory, part, known, memory.spans(), newest)
+        return Intake(memory, part, _by_rules_in_force(context, name, part, known), memory.spans(), newest)
     if not context.refresh:
         inputs.require_unchanged(name, others, listing)
     spans = memory.spans()
@@ -76,6 +77,14 @@ def take(context: Context, name: str, part: Slice, reader: Reader) -> Intake:
         return Intake(memory, part, memory.record(part, chosen), spans | told, newest)
     notes = {"refreshed": inputs.changes(known, chosen)}
     return Intake(memory, part, chosen, spans | told, newest, notes)
+
+
+def _by_rules_in_force(context: Context, name: str, part: Slice, known: SliceInput) -> SliceInput:
+    """The input with the rules of now if nothing of the slice was written yet: one that raised may be mended."""
+    rules = rules_of(context, name)
+    if known.rules == rules or any(given.slice == part for given in Numbers(context.catalog).taken(name)):
+        return known
+    return Inputs(context.catalog, name).record(part, replace(known, rules=rules), anew=True)
 
 
 def _choose(
@@ -101,11 +110,13 @@ def _queues(context: Context, name: str, part: Slice, others: Recorded) -> tuple
 def rules_of(context: Context, name: str) -> dict[str, Any]:
     """The stream's rules as streams.yaml has them now; filters as checked SQL."""
     declared = context.workspace.streams[name]
+    filters = lower_filters(name, declared, context.workspace.python)
     return {
         "event_time": declared.event_time,
         "lateness": declared.lateness,
         "future": declared.future,
-        "where": [[text, lower_filter(name, declared.columns, text)] for text in declared.where],
+        "where": [{**vars(known), "parameters": list(known.parameters)} for known in filters],
+        "python": context.workspace.python.text if any(known.function for known in filters) else "",
         "unique": list(declared.unique),
         "max_late": declared.max_late,
     }

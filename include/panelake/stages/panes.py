@@ -18,6 +18,7 @@ from panelake.spark.delta import read_slices, replace_counted
 from panelake.stages.known_slices import Ingested, ingested_slices, inside
 from panelake.stages.overflow import overflow_refuses
 from panelake.stages.pane_sets import measure, plan_of
+from panelake.stages.query_filters import Orders, learned_orders
 
 SET, UNIT, ROW = "_set", "_unit", "_row"
 STATE, TUPLES = "_state", "_tuples"
@@ -47,7 +48,8 @@ def _slice_panes(context: Context, name: str, known: Ingested) -> Entry:
     tuples = read_slices(context.spark, context.catalog.bronze(name), part.start, part.start + 1)
     measure(context, name, tuples, part)
     sets = [made for made in plan_of(context, name).sets if made.stored]
-    frames = [stored_panes(tuples, made, context.workspace.streams[name].event_time) for made in sets]
+    orders = learned_orders(context, name, known, tuples)
+    frames = [stored_panes(tuples, made, context.workspace.streams[name].event_time, orders) for made in sets]
     with overflow_refuses(name, part):
         rows = replace_counted(union(frames), context.catalog.panes(name), part) if frames else 0
     held = {made.name: [state.column for state in made.states] for made in sets}
@@ -59,13 +61,17 @@ def union(frames: list[DataFrame]) -> DataFrame:
     return balanced(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
 
-def aggregated(tuples: DataFrame, pane_set: PaneSet, event_time: str, *beside: Column) -> DataFrame:
+def aggregated(
+    tuples: DataFrame, pane_set: PaneSet, event_time: str, *beside: Column, orders: Orders | None = None
+) -> DataFrame:
     """One row per group and pane: `_set`, key columns, `_unit` and `_row` (where its panes begin), state columns.
 
-    Columns given beside are grouped by as well.
+    Columns given beside are grouped by as well. Conditions are evaluated in the order that `orders` has for them, else
+    as written: the panes are the same.
     """
+    told = orders or {}
     keys = [F.expr(expression).alias(key_column(expression)) for expression in pane_set.keys]
-    states = [F.expr(state.lift()).alias(state.column) for state in pane_set.states]
+    states = [F.expr(state.lift(told.get(state.conditions))).alias(state.column) for state in pane_set.states]
     counted = F.count(F.lit(1)).alias(TUPLES)
     runs = [F.expr(f"`_seq` DIV {pane_set.run}").alias(_RUN)] if pane_set.run else []
     panes = tuples.groupBy(*keys, *_places(pane_set, event_time), *runs, *beside).agg(counted, *states)
@@ -81,9 +87,9 @@ def _places(pane_set: PaneSet, event_time: str) -> list[Column]:
     return places
 
 
-def stored_panes(tuples: DataFrame, pane_set: PaneSet, event_time: str) -> DataFrame:
+def stored_panes(tuples: DataFrame, pane_set: PaneSet, event_time: str, orders: Orders | None = None) -> DataFrame:
     """The slice's panes with `_state`: C where a row pane is whole in one fragment of the slice, I where it was cut."""
-    panes = aggregated(tuples, pane_set, event_time)
+    panes = aggregated(tuples, pane_set, event_time, orders=orders)
     return panes.withColumn(STATE, _state(pane_set)) if pane_set.rows else panes
 
 

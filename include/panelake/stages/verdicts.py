@@ -16,10 +16,12 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.durations import format_duration
+from panelake.language.stream_filters import StreamFilter
 from panelake.slices import Slice
 from panelake.sources.glance import Glance
 from panelake.sources.source import BLOCK, FAULT, FILE, RAW, column, nothing
 from panelake.spark.numbering import Block, bucket_width
+from panelake.stages.filtering import DROPPED, OUTCOME, Filtering
 
 ACCEPTED, FILTERED, QUARANTINED, HELD, ELSEWHERE = "accepted", "filtered", "quarantined", "held", "elsewhere"
 VERDICT, REASON, RELEASED, DUPLICATE, MINE = "_verdict", "_reason", "_released", "_duplicate", "_mine"
@@ -28,18 +30,19 @@ _PARTITION, _BUCKET = "_partition", "_bucket"
 
 @dataclass(frozen=True)
 class Rules:
-    """A stream's rules as they are in force for a slice; `where` pairs each filter's text with its checked SQL."""
+    """A stream's rules as they are in force for a slice; `python` is the text of filters.py where it is needed."""
 
     event_time: str
     lateness: int
     future: int
-    where: tuple[tuple[str, str], ...]
+    where: tuple[StreamFilter, ...]
     unique: tuple[str, ...]
     max_late: int
+    python: str = ""
 
     @classmethod
     def recorded(cls, values: Mapping[str, Any]) -> Rules:
-        where = tuple((text, sql) for text, sql in values["where"])
+        where = tuple(StreamFilter(**{**known, "parameters": tuple(known["parameters"])}) for known in values["where"])
         return cls(**{**values, "where": where, "unique": tuple(values["unique"])})
 
 
@@ -65,6 +68,7 @@ class Counts:
     is_mixed: bool = False
     spans: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     glances: list[Glance] = field(default_factory=list)
+    outcomes: Counter[int] = field(default_factory=Counter)
 
     @property
     def accepted(self) -> int:
@@ -97,13 +101,17 @@ class Counts:
             raise AssertionError(f"stream {stream}, slice {self.part}: {came} tuples came, {went} went")
 
 
-def classified(tuples: DataFrame, rules: Rules, part: Slice, before: Iterable[Slice]) -> DataFrame:
+def classified(
+    tuples: DataFrame, rules: Rules, part: Slice, before: Iterable[Slice], filtering: Filtering
+) -> DataFrame:
     """Each tuple with its `_verdict` and, unless accepted or held, the `_reason`; `before` was ingested earlier."""
+    if filtering.filters:
+        tuples = filtering.judged(tuples, reaches_filters(rules, part, before))
     time = F.unix_micros(column(rules.event_time))
     fault = F.when(~F.col(RELEASED), F.coalesce(F.col(FAULT), _time_fault(time, rules, part)))
     early = ~F.col(RELEASED) & (time >= part.end) & ~in_spans(time, before)
     duplicate = F.when(F.col(DUPLICATE), "duplicate by " + ", ".join(rules.unique)) if rules.unique else nothing()
-    filtered = _first_failing(rules.where)
+    filtered = F.col(DROPPED) if filtering.filters else nothing()
     bad = F.coalesce(fault, F.when(~early, duplicate))
     verdict = (
         F.when(~F.col(MINE), ELSEWHERE)
@@ -130,6 +138,12 @@ def is_sound(rules: Rules, part: Slice, before: Iterable[Slice]) -> Column:
     return F.col(MINE) & fault.isNull() & ~early
 
 
+def reaches_filters(rules: Rules, part: Slice, before: Iterable[Slice]) -> Column:
+    """Whether a tuple passes every check that comes before `where`."""
+    sound = is_sound(rules, part, before)
+    return sound & ~F.col(DUPLICATE) if rules.unique else sound
+
+
 def in_spans(time: Column, spans: Iterable[Slice]) -> Column:
     """Whether microseconds lie in one of the spans."""
     inside = F.lit(False)  # noqa: FBT003 - Spark's signature
@@ -148,23 +162,16 @@ def _time_fault(time: Column, rules: Rules, part: Slice) -> Column:
     )
 
 
-def _first_failing(conditions: Iterable[tuple[str, str]]) -> Column:
-    """The first stream filter that drops the tuple, NULL where none does."""
-    failing = nothing()
-    for text, sql in reversed(tuple(conditions)):
-        failing = F.when(F.expr(sql), failing).otherwise(F.lit(text))
-    return failing
-
-
-def count(tuples: DataFrame, rules: Rules, part: Slice) -> Counts:
-    """One job: tuples by verdict and reason, accepted ones by partition and time bucket."""
+def count(tuples: DataFrame, rules: Rules, part: Slice, filtering: Filtering) -> Counts:
+    """One job: tuples by verdict and reason, accepted ones by partition and time bucket, sampled ones by outcome."""
     time = F.unix_micros(column(rules.event_time))
     width = bucket_width(part.start, part.end)
     accepted = F.col(VERDICT) == ACCEPTED
     bucket = F.when(accepted, time - F.pmod(time - part.start, F.lit(width)))
-    groups = tuples.groupBy(
-        VERDICT, REASON, RELEASED, FILE, BLOCK, F.spark_partition_id().alias(_PARTITION), bucket.alias(_BUCKET)
-    )
+    outcome = filtering.outcome(F.col(VERDICT).isin(ACCEPTED, FILTERED))
+    sampled = [] if outcome is None else [outcome.alias(OUTCOME)]
+    place = F.spark_partition_id().alias(_PARTITION)
+    groups = tuples.groupBy(VERDICT, REASON, RELEASED, FILE, BLOCK, place, bucket.alias(_BUCKET), *sampled)
     usable = F.when(F.col(FAULT).isNull(), time)
     rows = groups.agg(F.count(F.lit(1)).alias("n"), F.min(usable).alias("low"), F.max(usable).alias("high")).collect()
     return tallied(rows, part)
@@ -181,6 +188,8 @@ def tallied(rows: Iterable[Row], part: Slice) -> Counts:
             counts.released += row["n"]
         else:
             counts.read += row["n"]
+        if OUTCOME in row and row[OUTCOME] is not None:
+            counts.outcomes[row[OUTCOME]] += row["n"]
         if row[VERDICT] == ACCEPTED:
             _add_accepted(counts, row)
         elif row[VERDICT] == HELD:

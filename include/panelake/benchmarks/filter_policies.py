@@ -1,15 +1,12 @@
-"""Simulated cost of every filter-ordering policy on the paper's workloads, as a JSON table of ratios.
+"""Simulated cost of every filter-ordering policy on the paper's workloads; its claims beside what is measured.
 
-Run: python tests/benchmarks/filters.py [SEEDS]. Cost is the sum of the filter costs actually paid; ratios are means
-over the seeds (20 unless told). `best` is the best fixed order on true statistics; for the reversal, the best of each
-half. `per batch` is the default decided once a tenth of the data, before it, from a sample of one tuple in a hundred on
-which all filters run, as through Spark. Exit code 1 if a target is missed.
+Cost is the sum of the filter costs actually paid; ratios are means over the seeds. `best` is the best fixed order on
+true statistics; for the reversal, the best of each half. `per batch` is the default decided once a tenth of the data,
+before it, from a sample of one tuple in a hundred on which all filters run, as through Spark.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass, replace
 from statistics import mean
 
@@ -50,7 +47,7 @@ class Paid:
     second_half: float
 
 
-def halves(batch: Batch) -> tuple[Batch, Batch]:
+def _halves(batch: Batch) -> tuple[Batch, Batch]:
     middle = len(batch.positions) // 2
     return (
         Batch(batch.passes[:middle], batch.positions[:middle], batch.costs),
@@ -58,15 +55,15 @@ def halves(batch: Batch) -> tuple[Batch, Batch]:
     )
 
 
-def run_policy(name: str, batch: Batch, seed: int) -> Paid:
+def _run_policy(name: str, batch: Batch, seed: int) -> Paid:
     policy = policy_named(name, seed)
-    first, second = halves(batch)
+    first, second = _halves(batch)
     before = policy.route(policy.start(len(batch.costs)), first)
     after = policy.route(before.state, second)
     return Paid(before.paid(batch.costs) + after.paid(batch.costs), after.paid(batch.costs))
 
 
-def run_per_batch(batch: Batch) -> Paid:
+def _run_per_batch(batch: Batch) -> Paid:
     """A batch's sample pays all filters, then every tuple, those sampled too, pays the order learned from it."""
     profile, costs = profiles.start(len(batch.costs)), []
     bits = 1 << np.arange(len(batch.costs))
@@ -79,8 +76,8 @@ def run_per_batch(batch: Batch) -> Paid:
     return Paid(sum(costs), sum(costs[BATCHES // 2 :]))
 
 
-def run_best(batch: Batch, *, each_half: bool) -> Paid:
-    first, second = halves(batch)
+def _run_best(batch: Batch, *, each_half: bool) -> Paid:
+    first, second = _halves(batch)
     if each_half:
         early, late = (best_order(half.passes, half.costs).cost for half in (first, second))
         return Paid(early + late, late)
@@ -88,30 +85,30 @@ def run_best(batch: Batch, *, each_half: bool) -> Paid:
     return Paid(found.cost, cost_of(found.order, second.passes, second.costs))
 
 
-def run_workload(workload: Workload, seeds: int) -> dict[str, object]:
+def _run_workload(workload: Workload, seeds: int) -> dict[str, dict[str, float]]:
     runs: list[dict[str, Paid]] = []
     for seed in range(seeds):
         batch = workload.batch(seed)
-        paid = {name: run_policy(name, batch, seed) for name in NAMES}
-        paid[PER_BATCH] = run_per_batch(batch)
-        runs.append(paid | {"best": run_best(batch, each_half=workload.reversed_halfway)})
-    ratios: dict[str, object] = {
+        paid = {name: _run_policy(name, batch, seed) for name in NAMES}
+        paid[PER_BATCH] = _run_per_batch(batch)
+        runs.append(paid | {"best": _run_best(batch, each_half=workload.reversed_halfway)})
+    ratios = {
         "cost as % of static": {
             name: round(100 * mean(run[name].whole / run["static"].whole for run in runs), 2)
             for name in [*ADAPTIVE, PER_BATCH, "best"]
         },
-        "cost / best": {name: against_best(runs, name, "whole") for name in [*NAMES, PER_BATCH]},
+        "cost / best": {name: _against_best(runs, name, "whole") for name in [*NAMES, PER_BATCH]},
     }
     if workload.reversed_halfway:
-        ratios["second half / best"] = {name: against_best(runs, name, "second_half") for name in [*NAMES, PER_BATCH]}
+        ratios["second half / best"] = {name: _against_best(runs, name, "second_half") for name in [*NAMES, PER_BATCH]}
     return ratios
 
 
-def against_best(runs: list[dict[str, Paid]], name: str, part: str) -> float:
-    return round(mean(getattr(run[name], part) / getattr(run["best"], part) for run in runs), 4)
+def _against_best(runs: list[dict[str, Paid]], name: str, part: str) -> float:
+    return float(round(mean(getattr(run[name], part) / getattr(run["best"], part) for run in runs), 4))
 
 
-def check_targets(table: dict[str, dict[str, dict[str, float]]]) -> dict[str, bool]:
+def _check_targets(table: dict[str, dict[str, dict[str, float]]]) -> dict[str, bool]:
     checks = {}
     for name, target in TARGETS.items():
         above_best = table[name]["cost / best"]
@@ -124,11 +121,11 @@ def check_targets(table: dict[str, dict[str, dict[str, float]]]) -> dict[str, bo
     return checks
 
 
-def claim(text: str, paper: dict[str, float], measured: dict[str, float], *, reproduced: bool) -> dict[str, object]:
+def _claim(text: str, paper: dict[str, float], measured: dict[str, float], *, reproduced: bool) -> dict[str, object]:
     return {"claim": text, "paper": paper, "measured": measured, "reproduced": reproduced}
 
 
-def check_claims(table: dict[str, dict[str, dict[str, float]]]) -> list[dict[str, object]]:
+def _check_claims(table: dict[str, dict[str, dict[str, float]]]) -> list[dict[str, object]]:
     """What the paper says of WT and A-Greedy (% saved against static), beside what is measured with its own formula."""
     rivals = ("a_greedy", "wt", "wt_reach")
     saved = {
@@ -146,27 +143,21 @@ def check_claims(table: dict[str, dict[str, dict[str, float]]]) -> list[dict[str
     ahead = {name: row["wt"] > row["a_greedy"] for name, row in costs.items()}
     wt_first = "WT saves more than A-Greedy"
     return [
-        claim(f"figure 4: {wt_first}", {"a_greedy": 4, "wt": 10}, saved["figure 4"],
+        _claim(f"figure 4: {wt_first}", {"a_greedy": 4, "wt": 10}, saved["figure 4"],
               reproduced=saved["figure 4"]["wt"] > saved["figure 4"]["a_greedy"]),
-        claim(f"figure 6: {wt_first}, on average", {"a_greedy": 9, "wt": 12}, by_size,
+        _claim(f"figure 6: {wt_first}, on average", {"a_greedy": 9, "wt": 12}, by_size,
               reproduced=by_size["wt"] > by_size["a_greedy"]),
-        claim("figure 6: at 50k tuples A-Greedy is worst, static included", {}, small,
+        _claim("figure 6: at 50k tuples A-Greedy is worst, static included", {}, small,
               reproduced=small["a_greedy"] < min(0, small["wt"])),
-        claim("figure 5: what is saved changes little with the number of filters (here: by 3 points)", {}, spread,
+        _claim("figure 5: what is saved changes little with the number of filters (here: by 3 points)", {}, spread,
               reproduced=max(spread["wt"], spread["a_greedy"]) <= STEADY),
-        *(claim(f"figure 7: {wt_first} on {name}", {}, costs[name], reproduced=ahead[name])
+        *(_claim(f"figure 7: {wt_first} on {name}", {}, costs[name], reproduced=ahead[name])
           for name in ("Cost1", "Cost2", "Cost3")),
-        claim("figure 7: A-Greedy saves more than WT on Cost4", {}, costs["Cost4"], reproduced=not ahead["Cost4"]),
+        _claim("figure 7: A-Greedy saves more than WT on Cost4", {}, costs["Cost4"], reproduced=not ahead["Cost4"]),
     ]  # fmt: skip
 
 
-def main(seeds: int = SEEDS) -> int:
-    table = {name: run_workload(workload, seeds) for name, workload in WORKLOADS.items()}
-    checks = check_targets(table)
-    report = {"seeds": seeds, "workloads": table, "targets": checks, "paper": check_claims(table)}
-    sys.stdout.write(json.dumps(report, indent=2) + "\n")
-    return 0 if all(checks.values()) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:2])))
+def simulate(seeds: int = SEEDS) -> dict[str, object]:
+    """Every workload, whether each target is met, and which of the paper's claims reproduce."""
+    table = {name: _run_workload(workload, seeds) for name, workload in WORKLOADS.items()}
+    return {"seeds": seeds, "workloads": table, "targets": _check_targets(table), "paper": _check_claims(table)}

@@ -1,0 +1,186 @@
+"""Six real filters, written worst first, over a stream in tenths: as written, at best, learned cold, remembered.
+
+The ways take turns tenth by tenth, so that they meet the same machine. Each tenth is one pass that counts tuples by the
+filter that drops them, as ingest makes it; learning takes its sample in that pass. All is warmed up by a tenth before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+from panelake.benchmarks.peers import duckdb_connection
+from panelake.benchmarks.timing import rounded
+from panelake.filters.statistics import resume
+from panelake.language.stream_filters import StreamFilter, lower_filter
+from panelake.slices import Slice
+from panelake.sources.source import POSITION
+from panelake.spark.filter_chain import sampling
+from panelake.stages.filtering import DROPPED, OUTCOME, Filtering, as_written, probed
+
+PARTS = 10
+TYPES = {"text": "string", "doc": "string", "code": "string", "number": "int", "ts": "timestamp"}
+SOURCE = """
+import pyarrow as pa
+
+def checksum(text):
+    return pa.array([None if one is None else sum(one.encode()) % 10 > 0 for one in text.to_pylist()], pa.bool_())
+"""
+_CODES = ", ".join(f"'c{number}'" for number in range(0, 1_000, 5))
+# Python, JSON, regular expression, string functions, hash set, range: from dear and idle to cheap and strict.
+SQL = (
+    "get_json_object(doc, '$.device.kind') <> 'tv'",
+    "text RLIKE 'page/[0-9]*[02468] from'",
+    "length(replace(upper(text), '1', '')) > 38",
+    f"code IN ({_CODES})",
+    "number BETWEEN 1000 AND 5999",
+)
+BEST = (5, 4, 3, 2, 1, 0)
+_SLICE = Slice(0, 1)
+_DRAWS = {"user": 100_000, "page": 1_000, "net": 256, "kind": 5, "code": 1_000, "number": 100_000}
+
+
+def filters() -> tuple[StreamFilter, ...]:
+    """The filters as a stream declares them."""
+    python = StreamFilter("checksum()", "", "checksum", ("text",), "0", commutative=True)
+    return (python, *(StreamFilter(text, lower_filter("log", TYPES, text)) for text in SQL))
+
+
+def make(spark: SparkSession, root: Path, tuples: int) -> Path:
+    """A log of page visits, written by Spark unless it is there from before."""
+    folder = root / f"log-{tuples}"
+    if not (folder / "_SUCCESS").exists():
+        draws = {name: f"pmod(xxhash64(id, {seed}), {size})" for seed, (name, size) in enumerate(_DRAWS.items())}
+        frame = spark.range(0, tuples, 1, PARTS).selectExpr("id", *(f"{sql} AS {name}" for name, sql in draws.items()))
+        frame.selectExpr(
+            "concat('user-', user, ' visited /page/', page, ' from 10.', net, '.', net, '.1') AS text",
+            """concat('{"id":', user, ',"device":{"kind":"', element_at(array('phone', 'desk', 'tv', 'pad', 'car'),"""
+            """ cast(kind AS int) + 1), '"},"net":', net, '}') AS doc""",
+            "concat('c', code) AS code",
+            "cast(number AS int) AS number",
+            "timestamp_micros(id * 1000) AS ts",
+            f"id AS {POSITION}",
+            f"cast(id * {PARTS} DIV {tuples} AS int) AS part",
+        ).write.mode("overwrite").parquet(str(folder))
+    return folder
+
+
+class _Runs:
+    """Times parts of the stream and checks that every way keeps the same number of tuples."""
+
+    def __init__(self, tuples: DataFrame, count: int) -> None:
+        self._tuples, self._count = tuples, count
+        self.kept: dict[int, set[int]] = {part: set() for part in range(PARTS)}
+
+    def part(self, number: int) -> DataFrame:
+        return self._tuples.where(F.col("part") == number)
+
+    def timed(self, way: Filtering, number: int, *, probing: bool = False) -> tuple[float, Filtering, Counter[int]]:
+        """Seconds of one part, the way it was done, and the sample."""
+        began = perf_counter()
+        way = probed(way, self.part(number)) if probing else way
+        everyone = F.lit(True)  # noqa: FBT003 - Spark's signature
+        outcome = way.outcome(everyone)
+        keys = [F.col(DROPPED)] if outcome is None else [F.col(DROPPED), outcome.alias(OUTCOME)]
+        rows = way.judged(self.part(number), everyone).groupBy(*keys).count().collect()
+        took = perf_counter() - began
+        self.kept[number].add(sum(row["count"] for row in rows if row[DROPPED] is None))
+        sample = Counter[int]()
+        for row in rows if outcome is not None else []:
+            if row[OUTCOME] is not None:
+                sample[row[OUTCOME]] += row["count"]
+        return took, way, sample
+
+    def learning(self, way: Filtering, number: int) -> tuple[float, Filtering]:
+        """Seconds of a part that is learned from, and the way for the next."""
+        every = sampling(self._count // PARTS if way.before.samples else 0)
+        took, way, sample = self.timed(replace(way, every=every), number, probing=True)
+        after = resume(way.learned(_SLICE, "log", self._count // PARTS, sample).after, way.chain)
+        return took, replace(way, before=after, used=after.order)
+
+
+def compare(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
+    """Seconds of every way by part, what share of the gap learning closes, what it costs, DuckDB beside it."""
+    files = make(spark, folder, tuples)
+    runs = _Runs(spark.read.parquet(str(files)), tuples)
+    written = as_written(filters(), TYPES, "ts", SOURCE)
+    best = replace(written, used=BEST)
+    for way in (written, best):
+        runs.timed(way, 0)
+    cold, remembered = written, _remembered(runs, written)
+    seconds: dict[str, list[float]] = {"written": [], "best": [], "cold": [], "remembered": []}
+    orders = []
+    for number in range(PARTS):
+        seconds["written"].append(runs.timed(written, number)[0])
+        seconds["best"].append(runs.timed(best, number)[0])
+        took, cold = runs.learning(cold, number)
+        seconds["cold"].append(took)
+        orders.append(list(cold.used))
+        took, remembered = runs.learning(remembered, number)
+        seconds["remembered"].append(took)
+    if any(len(kept) != 1 for kept in runs.kept.values()):
+        raise AssertionError(f"ways kept different tuples: {runs.kept}")
+    return results(seconds, orders, duckdb_seconds(files), tuples)
+
+
+def _remembered(runs: _Runs, written: Filtering) -> Filtering:
+    """What a run over the stream's last parts leaves behind."""
+    way = written
+    for number in (PARTS - 2, PARTS - 1):
+        _, way = runs.learning(way, number)
+    return way
+
+
+def results(
+    seconds: dict[str, list[float]], orders: list[list[int]], duckdb: dict[str, float], tuples: int
+) -> dict[str, Any]:
+    """Ratios of the seconds by way and tenth, and which targets they reach."""
+    total = {name: sum(parts) for name, parts in seconds.items()}
+    later = {name: sum(parts[1:]) for name, parts in seconds.items()}
+    closed = (later["written"] - later["cold"]) / (later["written"] - later["best"])
+    first = {name: parts[0] for name, parts in seconds.items()}
+    closed_first = (first["written"] - first["cold"]) / (first["written"] - first["best"])
+    figures = {
+        "gap closed after the first tenth": closed,
+        "gap closed in the first tenth, learning included": closed_first,
+        "remembered, above best": total["remembered"] / total["best"] - 1,
+        "cold, above best": total["cold"] / total["best"] - 1,
+        "written / best": total["written"] / total["best"],
+    }
+    goals = {"gap closed after the first tenth": 0.8, "remembered, above best": 0.03, "cold, above best": 0.15}
+    reached = {name: figures[name] >= goal if "gap" in name else figures[name] <= goal for name, goal in goals.items()}
+    return {
+        "tuples": tuples,
+        "seconds": rounded(total | {f"duckdb {name}": took for name, took in duckdb.items()}),
+        "seconds by tenth": {name: [float(f"{took:.3g}") for took in parts] for name, parts in seconds.items()},
+        "orders learned": orders,
+        "ratios": rounded(figures),
+        "targets": {name: {"target": goals[name], "reached": done} for name, done in reached.items()},
+    }
+
+
+def duckdb_seconds(files: Path) -> dict[str, float]:
+    """DuckDB, which reorders conjunctions by itself, with the filters written worst first and best first."""
+    connection = duckdb_connection()
+    names: dict[str, Any] = {}
+    exec(SOURCE, names)  # noqa: S102 - the text above
+    connection.create_function("checksum", names["checksum"], ["VARCHAR"], "BOOLEAN", type="arrow")
+    own = [
+        "checksum(text)",
+        "json_extract_string(doc, '$.device.kind') <> 'tv'",
+        "regexp_matches(text, 'page/[0-9]*[02468] from')",
+        *SQL[2:],
+    ]
+    found = {}
+    for name, order in (("written", range(len(own))), ("best", BEST)):
+        where = " AND ".join(own[number] for number in order)
+        began = perf_counter()
+        connection.execute(f"SELECT count(*) FROM read_parquet('{files}/*.parquet') WHERE {where}").fetchall()  # noqa: S608
+        found[name] = perf_counter() - began
+    return found
