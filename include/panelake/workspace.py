@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +14,8 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from panelake.errors import BadInputError, Problem, WorkspaceError
-from panelake.language.parser import parse_query
-from panelake.language.query import AggregateQuery
+from panelake.language.parser import Query, parse_any_query
+from panelake.language.query import AggregateQuery, JoinQuery
 from panelake.language.stream_filters import filter_problems
 from panelake.quality.own_rules import OwnRule, read_own_rules
 from panelake.streams import IDENTIFIER, Identifier, PositiveDuration, Source, Stream, StrictModel
@@ -35,7 +35,7 @@ class StreamsFile(StrictModel):
 
 @dataclass(frozen=True)
 class Workspace:
-    """A checked workspace; `slice_length` is microseconds."""
+    """A checked workspace; `slice_length` is microseconds, `queries` aggregate one stream, `joins` join several."""
 
     root: Path
     warehouse: str
@@ -43,6 +43,7 @@ class Workspace:
     streams: dict[str, Stream]
     queries: dict[str, AggregateQuery]
     own_rules: tuple[OwnRule, ...] = ()
+    joins: dict[str, JoinQuery] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -51,6 +52,14 @@ class Workspace:
     def source_path(self, stream: str) -> str:
         """The source's path as Spark can read it: a URI as it is, a folder below the workspace."""
         return _located(self.root, self.streams[stream].source.path)
+
+    @property
+    def all_queries(self) -> dict[str, Query]:
+        """Aggregates and joins by name."""
+        every: dict[str, Query] = {}
+        every |= self.queries
+        every |= self.joins
+        return dict(sorted(every.items()))
 
     def queries_of(self, stream: str) -> tuple[AggregateQuery, ...]:
         return tuple(query for query in self.queries.values() if query.stream == stream)
@@ -71,7 +80,9 @@ def load_workspace(root: Path) -> Workspace:
     if problems:
         raise WorkspaceError(problems)
     warehouse = _located(root, declared.warehouse)
-    return Workspace(root, warehouse, declared.slice, declared.streams, queries, own_rules)
+    aggregates = {name: query for name, query in queries.items() if isinstance(query, AggregateQuery)}
+    joins = {name: query for name, query in queries.items() if isinstance(query, JoinQuery)}
+    return Workspace(root, warehouse, declared.slice, declared.streams, aggregates, own_rules, joins)
 
 
 def _located(root: Path, path: str) -> str:
@@ -117,9 +128,9 @@ def _expected_keys(path: tuple[int | str, ...]) -> str:
     return ", ".join(field.alias or name for name, field in model.model_fields.items())
 
 
-def _read_queries(root: Path, streams: dict[str, Stream]) -> tuple[dict[str, AggregateQuery], list[Problem]]:
+def _read_queries(root: Path, streams: dict[str, Stream]) -> tuple[dict[str, Query], list[Problem]]:
     schemas = {name: stream.columns for name, stream in streams.items()}
-    queries: dict[str, AggregateQuery] = {}
+    queries: dict[str, Query] = {}
     problems: list[Problem] = []
     for path in sorted((root / QUERIES_FOLDER).glob("*.sql")):
         try:
@@ -130,7 +141,7 @@ def _read_queries(root: Path, streams: dict[str, Stream]) -> tuple[dict[str, Agg
     return queries, problems
 
 
-def _read_query(path: Path, schemas: dict[str, dict[str, str]]) -> AggregateQuery:
+def _read_query(path: Path, schemas: dict[str, dict[str, str]]) -> Query:
     file = f"{QUERIES_FOLDER}/{path.name}"
     if not IDENTIFIER.fullmatch(path.stem):
         message = (
@@ -141,7 +152,7 @@ def _read_query(path: Path, schemas: dict[str, dict[str, str]]) -> AggregateQuer
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise WorkspaceError([Problem(file, f"not UTF-8 text: {error.reason} at byte {error.start}")]) from None
-    return parse_query(path.stem, file, text, schemas)
+    return parse_any_query(path.stem, file, text, schemas)
 
 
 def _clashing_names(names: Iterable[str]) -> list[Problem]:

@@ -12,6 +12,7 @@ from panelake.context import Context
 from panelake.dirty import DirtySet
 from panelake.pane_plan import plan_of
 from panelake.planning.explain import Explained
+from panelake.planning.explain_join import explained_join, tell_joins
 from panelake.slices import Slice
 from panelake.stages.registry import changed_queries
 from panelake.workspace import load_workspace
@@ -31,12 +32,14 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams = [name for name in context.workspace.streams if context.workspace.queries_of(name)]
         document = {"streams": [Explained(plan_of(context, name)).document() for name in streams]}
+        document["joins"] = [explained_join(join) for join in context.workspace.joins.values()]
     if options.json:
         print_json(document)
     elif "slices" in document:
         _tell_slices(document["slices"])
     else:
         _tell_streams(document["streams"])
+        tell_joins(document["joins"])
     return 0
 
 
@@ -54,7 +57,7 @@ def due(context: Context, part: Slice) -> dict[str, Any]:
 def _reasons(context: Context, published: dict[str, Any]) -> list[str]:
     changed = changed_queries(context)
     reasons = []
-    for name in context.workspace.queries:
+    for name in context.workspace.all_queries:
         entry = published.get(name)
         if name in changed:
             reasons.append(f"changed query {name}: refused until restated")
