@@ -52,7 +52,7 @@ def test_the_join_of_the_specification() -> None:
         offset=0,
         key_types=("bigint",),
         outputs=(
-            Output("pid", "`r1.pid`"), Output("t1", "`r1.ts`"), Output("t2", "`r2.ts`"), Output("t3", "`r3.ts`"),
+            Output("pid", "`r1/pid`"), Output("t1", "`r1/ts`"), Output("t2", "`r2/ts`"), Output("t3", "`r3/ts`"),
         ),
         filters=(),
         every=30 * SECOND,
@@ -64,9 +64,9 @@ def test_the_join_of_the_specification() -> None:
 
 def test_conditions_go_to_their_stream_and_the_rest_filters_matches() -> None:
     query = parse(f"SELECT name {PAIR} AND r1.name LIKE 'a%' AND r1.size < 2 AND r1.name <> label AND r1.ts <= r2.ts")
-    assert query.streams[0].conditions == ("`r1.name` LIKE 'a%'", "`r1.size` < 2")
+    assert query.streams[0].conditions == ("`r1/name` LIKE 'a%'", "`r1/size` < 2")
     assert query.streams[1].conditions == ()
-    assert query.filters == ("`r1.name` <> `r2.label`", "`r1.ts` <= `r2.ts`")
+    assert query.filters == ("`r1/name` <> `r2/label`", "`r1/ts` <= `r2/ts`")
     assert query.streams[1].columns == ("label", "ts"), "filters read them, SELECT does not"
 
 
@@ -86,14 +86,14 @@ def test_an_equality_of_some_streams_alone_filters_matches() -> None:
     query = parse(
         f"SELECT day FROM r1 {W}, r2 {W}, r3 {W} WHERE r1.pid = r2.pid AND r3.pid = r1.pid AND r1.name = r2.label"
     )
-    assert query.filters == ("`r1.name` = `r2.label`",)
+    assert query.filters == ("`r1/name` = `r2/label`",)
 
 
 def test_two_columns_of_one_stream_in_a_class_are_equal_to_each_other() -> None:
     schemas = {"s": {"x": "int", "y": "int", "ts": "timestamp"}}
     twice = parse_any_query("q", "q.sql", f"SELECT a.x FROM s {W} a, s {W} b WHERE a.x = b.x AND a.y = b.x", schemas)
     assert isinstance(twice, JoinQuery)
-    assert twice.streams[0].conditions == ("`a.y` = `a.x`",)
+    assert twice.streams[0].conditions == ("`a/y` = `a/x`",)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from panelake.dirty import DirtySet
 from panelake.pane_plan import plan_of
 from panelake.planning.explain import Explained
 from panelake.planning.explain_join import explained_join, tell_joins
+from panelake.repairs import shed_reasons
 from panelake.slices import Slice
 from panelake.stages.registry import changed_queries
 from panelake.workspace import load_workspace
@@ -48,7 +49,7 @@ def due(context: Context, part: Slice) -> dict[str, Any]:
     entries = context.ledger.of_slice(part)
     whole = entries.get(("publish", ""))
     reasons = _reasons(context, {subject: entry for (stage, subject), entry in entries.items() if stage == "publish"})
-    reasons += _late(context, part)
+    reasons += _late(context, part) + shed_reasons(context, part)
     if whole is None:
         return {"slice": part.name, "runs": True, "why": ["missing"]}
     return {"slice": part.name, "runs": whole.status == "refused", "why": reasons}

@@ -21,12 +21,12 @@ class JoinColumns:
     @property
     def schema(self) -> Mapping[str, str]:
         """Every column's type by the one name expressions know it by."""
-        return {f"{alias}.{name}": kind for alias, schema in self.schemas.items() for name, kind in schema.items()}
+        return {f"{alias}/{name}": kind for alias, schema in self.schemas.items() for name, kind in schema.items()}
 
     def spelling(self, name: str) -> str | None:
         """The one name of a column that a single stream has."""
         found = self._holders(name)
-        return f"{found[0]}.{spelling_in(name, self.schemas[found[0]])}" if len(found) == 1 else None
+        return f"{found[0]}/{spelling_in(name, self.schemas[found[0]])}" if len(found) == 1 else None
 
     def resolved(self, column: exp.Column) -> str | None:
         """The one name of the column referred to."""
@@ -34,11 +34,11 @@ class JoinColumns:
             return self.spelling(column.name)
         alias = spelling_in(column.table, self.schemas)
         name = None if alias is None else spelling_in(column.name, self.schemas[alias])
-        return None if name is None else f"{alias}.{name}"
+        return None if name is None else f"{alias}/{name}"
 
     def own_name(self, resolved: str) -> str:
         """The name of a column that is selected without one: the stream is not part of it."""
-        return resolved.partition(".")[2]
+        return resolved.partition("/")[2]
 
     def problem(self, column: exp.Column) -> str | None:
         """Why this reference is no column of the join; None if it is one."""
@@ -76,7 +76,7 @@ class JoinColumns:
 def columns_in(expression: exp.Expr) -> Iterator[tuple[str, str]]:
     """(alias, column) of every reference in a checked expression of a join."""
     for column in expression.find_all(exp.Column):
-        alias, _, name = column.name.partition(".")
+        alias, _, name = column.name.partition("/")
         yield alias, name
 
 

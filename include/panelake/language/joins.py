@@ -103,6 +103,8 @@ def _check_clauses(select: exp.Select, problems: ProblemList) -> None:
         word = name.strip("_").upper()
         message = _ADVICE.get(name, f"{word} is not supported in a join; expected {SHAPE}")
         problems.add_node(node if isinstance(node, exp.Expr) else select, message)
+    if not select.expressions:
+        problems.add_node(select, f"nothing is selected; expected {SHAPE}")
 
 
 def _read_sources(
@@ -227,7 +229,7 @@ def _split(
         first = {alias: next(one for one in members if one[0] == alias) for alias in aliases}
         for alias, name in members:
             if (alias, name) != first[alias]:  # two columns of a stream in one class are equal to each other
-                per_stream[alias] += (f"`{alias}.{name}` = `{alias}.{first[alias][1]}`",)
+                per_stream[alias] += (f"`{alias}/{name}` = `{alias}/{first[alias][1]}`",)
         firsts.append(tuple(first[alias] for alias in aliases))
     return _Conditions(per_stream, tuple(firsts), tuple(filters), frozenset(used))
 

@@ -72,8 +72,8 @@ class AggregateQuery:
 class JoinStream:
     """One stream of a join under its alias, held for `range` microseconds.
 
-    Expressions name a column as `alias.column`, one name. `keys` are the columns it is joined by, `columns` those that
-    results carry; a tuple takes part if all `conditions` are true and no key is NULL.
+    Expressions name a column as `alias/column`, one name: Spark takes a dot for a field. `keys` are the columns it is
+    joined by, `columns` those that results carry; a tuple takes part if all `conditions` are true and no key is NULL.
     """
 
     alias: str
@@ -85,7 +85,7 @@ class JoinStream:
 
     def column(self, name: str) -> str:
         """The one name by which a join's expressions know a column."""
-        return f"{self.alias}.{name}"
+        return f"{self.alias}/{name}"
 
 
 @dataclass(frozen=True)

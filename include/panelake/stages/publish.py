@@ -16,6 +16,7 @@ from panelake.language.query import AggregateQuery
 from panelake.ledger import Entry
 from panelake.numbers import Numbers
 from panelake.slices import Slice
+from panelake.stages.publish_joins import publish_join
 from panelake.staging import Staged, staged_answers
 
 Mine = Mapping[tuple[str, str], Entry]
@@ -26,6 +27,10 @@ def run(context: Context, part: Slice) -> list[Entry]:
     mine = context.ledger.of_slice(part)
     entries = [_publish(context, query, part, mine) for query in context.workspace.queries.values()]
     refused = {context.workspace.queries[entry.subject].stream for entry in entries if entry.status == "refused"}
+    for join in context.workspace.joins.values():
+        entries.append(publish_join(context, join, part, mine))
+        if entries[-1].status == "refused":
+            refused |= set(join.reads)
     for stream in set(context.workspace.streams) - refused:
         _restated(context, stream, part)
     return entries
