@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from panelake import tables
 from panelake.context import Context
 from panelake.dirty import DirtyRange, DirtySet
 from panelake.language.query import JoinQuery
@@ -90,6 +91,16 @@ def without(known: DirtyRange, parts: Iterable[Slice]) -> list[DirtyRange]:
             left.append(replace(known, low=low, high=part.start))
         low = part.end
     return [*left, replace(known, low=low)] if low < known.high else left
+
+
+def begin_anew(context: Context, query: JoinQuery) -> None:
+    """Forget what a join remembered and lacked: it is made anew in another meaning."""
+    table = tables.open_table(context.catalog.state(query.name))
+    if table is not None:
+        table.delete()
+    dirty = DirtySet(context.catalog)
+    for part in {one.slice for one in dirty.pending(_subject(query.name))}:
+        dirty.clear(_subject(query.name), part)
 
 
 def shed_reasons(context: Context, part: Slice) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -97,7 +98,7 @@ def shed_in_slices(
     """One slice after another, each from the state that the one before gave."""
     found: dict[Combination, int] = {}
     state: pa.RecordBatch | None = None
-    for low, high in zip(borders, borders[1:], strict=False):
+    for low, high in pairwise(borders):
         mine = (batch.ts >= low) & (batch.ts < high)
         rows = _with_state(rows_of(Arrivals(*(column[mine] for column in batch)), spec.streams), state)
         came = list(shed_partition(cut(rows, 5), task_of(spec)))

@@ -162,10 +162,3 @@ def _write(
     predicate = f"slice_start = '{format_instant(part.start)}' AND slice_end = '{format_instant(part.end)}'"
     tables.retry_conflicts(lambda: tables.overwrite(DeltaTable(address), fresh, predicate), address)
     tables.keep_few_files(address)
-
-
-def forget_states(context: Context, query: str) -> None:
-    """Drop all states: the query is made anew."""
-    table = tables.open_table(context.catalog.state(query))
-    if table is not None:
-        table.delete()
