@@ -19,8 +19,8 @@ from panelake.ledger import Entry
 from panelake.repairs import pending_repairs
 from panelake.runner import run_slice
 from panelake.slices import Slice, parse_instant
-from panelake.worlds.generate import generate
 from panelake.workspace import load_workspace
+from panelake.worlds.generate import generate
 
 from .join_world import SECOND, JoinWorld, Tuple
 
