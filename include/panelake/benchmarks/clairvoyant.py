@@ -30,7 +30,7 @@ class Clairvoyant:
         self.memory = memory
         self.windows = [Window() for _ in range(STREAMS)]
         self.held: dict[int, list[int]] = defaultdict(lambda: [0] * STREAMS)
-        self.live: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.live: dict[int, list[tuple[int, int]]] = defaultdict(list)
         self.gone: set[int] = set()
         self.arrivals = list(zip(order.stream.tolist(), order.key.tolist(), strict=True))
         self.coming = Counter(self.arrivals)
