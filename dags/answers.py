@@ -18,7 +18,7 @@ def answers(workspace: Workspace) -> DAG:
     with DAG(
         dag_id=dag_id(workspace, "answers"),
         description=f"tells the new answers of {workspace.root}",
-        schedule=AssetAny(*(gold_asset(workspace, query) for query in sorted(workspace.queries))),
+        schedule=AssetAny(*(gold_asset(workspace, query) for query in workspace.all_queries)),
         tags=["panelake", workspace.name],
         doc_md=__doc__,
     ) as dag:

@@ -85,7 +85,7 @@ def test_a_slice_is_answered_anew_where_another_brought_panes_meanwhile(context)
     run(context, OLDER, "panes")
     context.log.clear()
     run(context, NEWER, "publish")
-    assert context.log == [("windows", NEWER), ("audit", NEWER), ("publish", NEWER)]
+    assert context.log == [("windows", NEWER), ("join", NEWER), ("audit", NEWER), ("publish", NEWER)]
 
 
 def test_a_slice_is_answered_anew_where_another_was_published_meanwhile(context):
@@ -96,7 +96,7 @@ def test_a_slice_is_answered_anew_where_another_was_published_meanwhile(context)
     run(context, NEWER, "publish")
     context.log.clear()
     run(context, OLDER, "publish")
-    assert context.log == [("windows", OLDER), ("audit", OLDER), ("publish", OLDER)]
+    assert context.log == [("windows", OLDER), ("join", OLDER), ("audit", OLDER), ("publish", OLDER)]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ COMMANDS = {
     "check": "read the workspace and say everything that is wrong with it",
     "plan": "explain the pane plan, or with --from/--to which slices would run",
     "run": "run the missing slices of a range through all stages",
+    "repair": "join again, exactly, the slices that shed",
     "restate": "recompute slices from bronze, after a query was added or changed",
     "status": "one row a slice: what came in, what was published",
     "show": "print a query's newest answers",

@@ -35,6 +35,7 @@ class Context:
         self.allow_gap = allow_gap
         self.refresh = refresh
         self.restate = restate
+        self.repairing: frozenset[str] = frozenset()
         self._master = master
 
     @cached_property

@@ -47,6 +47,13 @@ STAGES = (
     Stage("panes", "aggregates each tuple once, for all queries", ("bronze",), ("panes",), uses_spark=True),
     Stage("windows", "answers every window that ends in the slice", ("panes",), ("staging",), uses_spark=True),
     Stage(
+        "join",
+        "joins the slice's tuples with those of other streams",
+        ("bronze", "state"),
+        ("staging", "state"),
+        uses_spark=True,
+    ),
+    Stage(
         "audit",
         "checks the slice before anyone can read it",
         ("bronze", "panes", "staging"),

@@ -18,7 +18,7 @@ from panelake.ledger import Entry, Status
 from panelake.slices import Slice
 
 Progress = Callable[[Slice, Stage], None]
-_ANSWERS, _CHECKS, _PUBLISHES = "windows", "audit", "publish"
+_ANSWERS, _JOINS, _CHECKS, _PUBLISHES = "windows", "join", "audit", "publish"
 # What another slice does that may change this one's answers, or the verdict on them: bring tuples, pass its own audit,
 # or answer windows they reach into.
 _DISTURBS = ("panes", _CHECKS, _PUBLISHES)
@@ -32,8 +32,8 @@ def run_stage(context: Context, part: Slice, stage: Stage) -> list[Entry]:
             return _run(context, part, stage)
         with context.locks.publishing():
             if _is_outdated(context, part):
-                _run(context, part, stage_named(_ANSWERS))
-                _run(context, part, stage_named(_CHECKS))
+                for name in (_ANSWERS, _JOINS, _CHECKS):
+                    _run(context, part, stage_named(name))
             return _run(context, part, stage)
 
 

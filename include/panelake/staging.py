@@ -44,29 +44,40 @@ def staged_rows(folder: str, query: str) -> int:
     return int(files.count_rows(filter=pc.field(KEPT) if KEPT in files.schema.names else None))
 
 
+def parquet_rows(folder: str) -> int:
+    """How many rows a folder of Parquet files holds, by the files' footers."""
+    files = open_parquet(folder)
+    return int(files.count_rows()) if files else 0
+
+
+def open_parquet(path: str) -> ds.FileSystemDataset | None:
+    """A folder of Parquet files; None where there is no such folder."""
+    filesystem, root = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+    if filesystem.get_file_info(root).type != fs.FileType.Directory:
+        return None
+    return ds.dataset(root, filesystem=filesystem, format="parquet")
+
+
 def staged_answers(folder: str, query: AggregateQuery, types: Mapping[str, str]) -> Staged:
     """What is staged for a query whose own columns have these Spark types."""
     columns = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
     schema = gold.answer_schema(columns, query.window.kind)
     files = _files(folder, query.name)
     if files is None:
-        return Staged(schema.empty_table(), _digest([]), schema.empty_table())
+        return Staged(schema.empty_table(), digest([]), schema.empty_table())
     names = [*_PLACE, *(f"{query.name}/{name}" for name in columns.names)]
     limited = KEPT in files.schema.names
     rows, gone = (
         files.to_table(columns=names, filter=condition).rename_columns(schema.names).cast(schema)
         for condition in ((pc.field(KEPT), ~pc.field(KEPT)) if limited else (None, pc.scalar(False)))  # noqa: FBT003
     )
-    return Staged(rows, _digest(files.files), gone)
+    return Staged(rows, digest(files.files), gone)
 
 
 def _files(folder: str, query: str) -> ds.FileSystemDataset | None:
-    filesystem, root = fs.FileSystem.from_uri(folder) if "://" in folder else (fs.LocalFileSystem(), folder)
-    path = f"{root}/{_QUERY_FOLDER}{query}"
-    if filesystem.get_file_info(path).type != fs.FileType.Directory:
-        return None
-    return ds.dataset(path, filesystem=filesystem, format="parquet")
+    return open_parquet(f"{folder}/{_QUERY_FOLDER}{query}")
 
 
-def _digest(files: list[str]) -> str:
+def digest(files: list[str]) -> str:
+    """What tells one set of files from another."""
     return hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()

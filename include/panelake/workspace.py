@@ -16,8 +16,8 @@ from pydantic_core import ErrorDetails
 
 from panelake.errors import BadInputError, Problem, WorkspaceError
 from panelake.filters.python_source import PythonSource, read_python_source
-from panelake.language.parser import parse_query
-from panelake.language.query import AggregateQuery
+from panelake.language.parser import Query, parse_any_query
+from panelake.language.query import AggregateQuery, JoinQuery
 from panelake.language.stream_filters import filter_problems
 from panelake.quality.own_rules import OwnRule, read_own_rules
 from panelake.retention import Retention
@@ -39,7 +39,7 @@ class StreamsFile(StrictModel):
 
 @dataclass(frozen=True)
 class Workspace:
-    """A checked workspace; `slice_length` is microseconds."""
+    """A checked workspace; `slice_length` is microseconds, `queries` aggregate one stream, `joins` join several."""
 
     root: Path
     warehouse: str
@@ -47,6 +47,7 @@ class Workspace:
     streams: dict[str, Stream]
     queries: dict[str, AggregateQuery]
     own_rules: tuple[OwnRule, ...] = ()
+    joins: dict[str, JoinQuery] = field(default_factory=dict)
     retention: Retention = field(default_factory=Retention)
     python: PythonSource = field(default_factory=PythonSource)
 
@@ -64,6 +65,14 @@ class Workspace:
     def source_path(self, stream: str) -> str:
         """The source's path as Spark can read it: a URI as it is, a folder below the workspace."""
         return _located(self.root, self.streams[stream].source.path)
+
+    @property
+    def all_queries(self) -> dict[str, Query]:
+        """Aggregates and joins by name."""
+        every: dict[str, Query] = {}
+        every |= self.queries
+        every |= self.joins
+        return dict(sorted(every.items()))
 
     def queries_of(self, stream: str) -> tuple[AggregateQuery, ...]:
         return tuple(query for query in self.queries.values() if query.stream == stream)
@@ -85,7 +94,10 @@ def load_workspace(root: Path) -> Workspace:
     if problems:
         raise WorkspaceError(problems)
     warehouse = _located(root, declared.warehouse)
-    return Workspace(root, warehouse, declared.slice, declared.streams, queries, own_rules, declared.retention, python)
+    aggregates = {name: query for name, query in queries.items() if isinstance(query, AggregateQuery)}
+    joins = {name: query for name, query in queries.items() if isinstance(query, JoinQuery)}
+    streams, retention = declared.streams, declared.retention
+    return Workspace(root, warehouse, declared.slice, streams, aggregates, own_rules, joins, retention, python)
 
 
 def _located(root: Path, path: str) -> str:
@@ -132,9 +144,9 @@ def _expected_keys(path: tuple[int | str, ...]) -> str:
     return ", ".join(declared.alias or name for name, declared in model.model_fields.items())
 
 
-def _read_queries(root: Path, streams: dict[str, Stream]) -> tuple[dict[str, AggregateQuery], list[Problem]]:
+def _read_queries(root: Path, streams: dict[str, Stream]) -> tuple[dict[str, Query], list[Problem]]:
     schemas = {name: stream.columns for name, stream in streams.items()}
-    queries: dict[str, AggregateQuery] = {}
+    queries: dict[str, Query] = {}
     problems: list[Problem] = []
     for path in sorted((root / QUERIES_FOLDER).glob("*.sql")):
         try:
@@ -145,7 +157,7 @@ def _read_queries(root: Path, streams: dict[str, Stream]) -> tuple[dict[str, Agg
     return queries, problems
 
 
-def _read_query(path: Path, schemas: dict[str, dict[str, str]]) -> AggregateQuery:
+def _read_query(path: Path, schemas: dict[str, dict[str, str]]) -> Query:
     file = f"{QUERIES_FOLDER}/{path.name}"
     if not IDENTIFIER.fullmatch(path.stem):
         message = (
@@ -156,7 +168,7 @@ def _read_query(path: Path, schemas: dict[str, dict[str, str]]) -> AggregateQuer
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise WorkspaceError([Problem(file, f"not UTF-8 text: {error.reason} at byte {error.start}")]) from None
-    return parse_query(path.stem, file, text, schemas)
+    return parse_any_query(path.stem, file, text, schemas)
 
 
 def _clashing_names(names: Iterable[str]) -> list[Problem]:

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from panelake.home import example_workspace
+from panelake.home import checkout, example_workspace
 from panelake.slices import parse_instant
 from panelake.workspace import load_workspace
 from panelake.worlds.generate import generate
@@ -58,3 +58,9 @@ def test_each_routers_files_land_in_a_folder_of_its_own_as_the_workspace_expects
     assert [file.parent.name for file in files] == list(ROUTERS)
     assert [stream.source.path for stream in workspace.streams.values()] == [f"landing/{name}" for name in ROUTERS]
     assert sum(pq.read_metadata(file).num_rows for file in files) == 900
+
+
+def test_the_readme_shows_the_join_of_the_example():
+    readme = (checkout() / "README.md").read_text(encoding="utf-8")
+    query = (example_workspace("packets") / "queries" / "packet_paths.sql").read_text(encoding="utf-8")
+    assert f"```sql\n{query}```" in readme

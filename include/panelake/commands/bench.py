@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from panelake.cli import print_json
 from panelake.errors import BadInputError
 from panelake.home import home
 
 _PACKAGE = "panelake.benchmarks"
-_NAMES = ("windows", "queries", "ingest", "filters", "overhead")
+_NAMES = ("windows", "queries", "ingest", "filters", "join", "shedding", "overhead")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -29,13 +32,20 @@ def run(options: argparse.Namespace) -> int:
         raise BadInputError(f"unknown benchmark {unknown[0]!r}; expected one of {', '.join(_NAMES)}")
     if options.tuples < 1:
         raise BadInputError(f"--tuples {options.tuples} must be at least 1")
-    from panelake.spark.session import spark_session  # noqa: PLC0415 - takes seconds that --help need not pay
-
     folder = options.data or home() / "benchmarks"
-    with spark_session(options.master, "panelake bench") as spark:
-        found = {
-            name: import_module(f"{_PACKAGE}.{name}").run(spark, folder, options.tuples)
-            for name in options.names or _NAMES
-        }
+    modules = {name: import_module(f"{_PACKAGE}.{name}") for name in options.names or _NAMES}
+    with ExitStack() as opened:
+        spark = _session(options, opened) if any(_needs_spark(module) for module in modules.values()) else None
+        found = {name: module.run(spark, folder, options.tuples) for name, module in modules.items()}
     print_json(found)
     return 0
+
+
+def _needs_spark(module: ModuleType) -> bool:
+    return bool(getattr(module, "NEEDS_SPARK", True))
+
+
+def _session(options: argparse.Namespace, opened: ExitStack) -> Any:
+    from panelake.spark.session import spark_session  # noqa: PLC0415 - takes seconds that --help need not pay
+
+    return opened.enter_context(spark_session(options.master, "panelake bench"))

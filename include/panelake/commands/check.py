@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     require_sound_rules(workspace)
     files = {name: _files(workspace, name) for name in workspace.streams}
     if options.json:
-        found = {"workspace": str(workspace.root), "streams": files, "queries": sorted(workspace.queries)}
+        found = {"workspace": str(workspace.root), "streams": files, "queries": list(workspace.all_queries)}
         print_json({"problems": [], **found})
         return 0
     for name, count in files.items():
@@ -29,6 +29,8 @@ def run(options: argparse.Namespace) -> int:
         say(f"stream {name}: {len(workspace.streams[name].columns)} columns, {there}")
     for query in workspace.queries.values():
         say(f"query {query.name}: {query.window.kind} window over {query.stream}")
+    for join in workspace.joins.values():
+        say(f"query {join.name}: a join of {', '.join(stream.alias for stream in join.streams)}")
     say(f"{workspace.root}: all is well")
     return 0
 

@@ -96,7 +96,7 @@ def _document(world: DemoWorld, workspace: Workspace, entries: list[Entry], refu
         "workspace": str(workspace.root),
         "tuples": world.tuples,
         "slices": [{"slice": part.name, "seconds": _seconds(entries, part.start)} for part in world.slices],
-        "answers": {name: _answers(workspace, name) for name in sorted(workspace.queries)},
+        "answers": {name: _answers(workspace, name) for name in workspace.all_queries},
         "refused": [{"slice": format_instant(event.slice_start), "why": event.why} for event in refused],
         "report": _report(entries),
         "log": str(world.log),
@@ -104,7 +104,7 @@ def _document(world: DemoWorld, workspace: Workspace, entries: list[Entry], refu
 
 
 def _tell(world: DemoWorld, workspace: Workspace, entries: list[Entry], refused: list[TaskEvent]) -> None:
-    for name in sorted(workspace.queries):
+    for name in workspace.all_queries:
         rows = _answers(workspace, name)
         values = [list(row.values()) for row in rows]
         print_table(list(rows[0]) if rows else [], values, title=f"{name}: the newest answers")
@@ -121,7 +121,7 @@ def _tell(world: DemoWorld, workspace: Workspace, entries: list[Entry], refused:
 
 def _answers(workspace: Workspace, query: str) -> list[dict[str, Any]]:
     """The newest answers without the columns that tell where they come from; none where all slices were refused."""
-    rows = newest_rows(Catalog(workspace.warehouse).gold(query), workspace.queries[query], _ANSWERS_SHOWN)
+    rows = newest_rows(Catalog(workspace.warehouse).gold(query), workspace.all_queries[query], _ANSWERS_SHOWN)
     return [] if rows is None else rows.drop_columns([SLICE, REVISION]).to_pylist()
 
 

@@ -15,6 +15,8 @@ from panelake.filters.explained import cost_text, filter_chains
 from panelake.numbers import NumberRange, Numbers, next_range
 from panelake.pane_plan import plan_of
 from panelake.planning.explain import Explained
+from panelake.planning.explain_join import explained_join, tell_joins
+from panelake.repairs import shed_reasons
 from panelake.runner import ordered
 from panelake.slices import Slice
 from panelake.stages.registry import changed_queries
@@ -34,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams = [name for name in context.workspace.streams if context.workspace.queries_of(name)]
         document = {"streams": [Explained(plan_of(context, name)).document() for name in streams]}
+        document["joins"] = [explained_join(join) for join in context.workspace.joins.values()]
         document["filters"] = [chain.document() for chain in filter_chains(context)]
     if options.json:
         print_json(document)
@@ -41,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
         _tell_slices(document["slices"])
     else:
         _tell_streams(document["streams"])
+        tell_joins(document["joins"])
         _tell_filters(document["filters"])
     return 0
 
@@ -73,7 +77,7 @@ def due(context: Context, part: Slice) -> dict[str, Any]:
     entries = context.ledger.of_slice(part)
     whole = entries.get(("publish", ""))
     reasons = _reasons(context, {subject: entry for (stage, subject), entry in entries.items() if stage == "publish"})
-    reasons += _late(context, part)
+    reasons += _late(context, part) + shed_reasons(context, part)
     if whole is None:
         return {"slice": part.name, "runs": True, "why": ["missing"]}
     return {"slice": part.name, "runs": whole.status == "refused", "why": reasons}
@@ -82,7 +86,7 @@ def due(context: Context, part: Slice) -> dict[str, Any]:
 def _reasons(context: Context, published: dict[str, Any]) -> list[str]:
     changed = changed_queries(context)
     reasons = []
-    for name in context.workspace.queries:
+    for name in context.workspace.all_queries:
         entry = published.get(name)
         if name in changed:
             reasons.append(f"changed query {name}: refused until restated")

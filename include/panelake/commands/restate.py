@@ -17,12 +17,16 @@ from panelake.context import Context
 from panelake.errors import BadInputError
 from panelake.flow import STAGES, stage_named
 from panelake.gold import gold_schema
+from panelake.language.parser import Query
+from panelake.language.query import JoinQuery
 from panelake.ledger import Entry
+from panelake.repairs import begin_anew
 from panelake.runner import run_slice, run_stage
 from panelake.slices import Slice, format_instant
 from panelake.spark.session import lost_server_is_transient
 from panelake.spark.types import arrow_type
 from panelake.stages.due import answered_slices
+from panelake.stages.publish_joins import gold_join_schema
 from panelake.stages.registry import changed_queries, register_changed
 from panelake.workspace import Workspace, load_workspace
 
@@ -71,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _asked_for(options: argparse.Namespace, workspace: Workspace) -> list[Slice]:
-    if options.query and options.query not in workspace.queries:
-        known = ", ".join(sorted(workspace.queries)) or "none"
+    if options.query and options.query not in workspace.all_queries:
+        known = ", ".join(workspace.all_queries) or "none"
         raise BadInputError(f"--query {options.query!r}: no such query in {workspace.root}; there are: {known}")
     return chosen_slices(options, workspace)
 
@@ -89,7 +93,7 @@ def restatement(context: Context, parts: list[Slice], query: str | None) -> Rest
     for name in changed:
         _require_all(context, name, slices)
     others = set(changed_queries(context)) - set(changed)
-    return Restatement(slices, tuple(changed), tuple(n for n in sorted(context.workspace.queries) if n not in others))
+    return Restatement(slices, tuple(changed), tuple(n for n in context.workspace.all_queries if n not in others))
 
 
 def _require_all(context: Context, query: str, slices: tuple[Slice, ...]) -> None:
@@ -107,9 +111,10 @@ def restate(context: Context, wanted: Restatement, *, quiet: bool = True) -> lis
     """Make the slices anew from bronze, oldest first; later windows that reach into them follow by themselves."""
     for name in wanted.changed:
         _begin_anew(context, name)
-    for entry in run_stage(context, wanted.slices[0], stage_named("windows")):
-        if entry.status == "done" and entry.subject:
-            _fit_columns(context, entry)
+    for stage in ("windows", "join"):
+        for entry in run_stage(context, wanted.slices[0], stage_named(stage)):
+            if entry.status == "done" and entry.subject:
+                _fit_columns(context, entry)
     entries: list[Entry] = []
     with progress_bar(len(wanted.slices) * len(_STAGES), quiet=quiet) as bar:
         for part in wanted.slices:
@@ -125,17 +130,26 @@ def _begin_anew(context: Context, name: str) -> None:
     table = tables.open_table(context.catalog.gold(name))
     if table is not None:
         table.delete()
-    register_changed(context, context.workspace.queries[name])
+    query = context.workspace.all_queries[name]
+    if isinstance(query, JoinQuery):
+        begin_anew(context, query)
+    register_changed(context, query)
 
 
 def _fit_columns(context: Context, entry: Entry) -> None:
     """Give an emptied gold table the columns that its query has now."""
-    query, address = context.workspace.queries[entry.subject], context.catalog.gold(entry.subject)
+    query, address = context.workspace.all_queries[entry.subject], context.catalog.gold(entry.subject)
     table = tables.open_table(address)
-    columns = pa.schema([(name, arrow_type(kind)) for name, kind in entry.details["types"].items()])
-    schema = gold_schema(columns, query.window.kind)
+    schema = _gold_columns(query, entry)
     if table is not None and pa.schema(table.schema().to_arrow()).names != schema.names and not _rows(table):
         write_deltalake(table, schema.empty_table(), mode="overwrite", schema_mode="overwrite")
+
+
+def _gold_columns(query: Query, entry: Entry) -> pa.Schema:
+    if isinstance(query, JoinQuery):
+        return gold_join_schema(query, entry)
+    columns = pa.schema([(name, arrow_type(kind)) for name, kind in entry.details["types"].items()])
+    return gold_schema(columns, query.window.kind)
 
 
 def _rows(table: DeltaTable) -> int:

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     _require_known(options.name, workspace)
     if options.last < 1:
         raise BadInputError(f"--last {options.last}: expected how many rows to show, at least 1")
-    query = workspace.queries[options.name]
+    query = workspace.all_queries[options.name]
     rows = newest_rows(Catalog(workspace.warehouse).gold(query.name), query, options.last)
     if options.json:
         print_json({"query": options.name, "rows": [] if rows is None else _documents(rows)})
@@ -44,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _require_known(name: str, workspace: Workspace) -> None:
-    if name not in workspace.queries:
-        known = ", ".join(sorted(workspace.queries)) or "none: write one in queries/NAME.sql"
+    if name not in workspace.all_queries:
+        known = ", ".join(workspace.all_queries) or "none: write one in queries/NAME.sql"
         raise BadInputError(f"{workspace.root} has no query {name!r}; expected one of: {known}")
 
 

@@ -23,6 +23,14 @@ class Columns:
         """The schema's spelling of a name; None where the stream has no such column."""
         return spelling_in(name, self.schema)
 
+    def resolved(self, column: exp.Column) -> str | None:
+        """The schema's spelling of the column referred to."""
+        return self.spelling(column.name)
+
+    def own_name(self, resolved: str) -> str:
+        """The name of a column that is selected without one."""
+        return resolved
+
     def problem(self, column: exp.Column) -> str | None:
         """Why this reference is no column of the stream; None if it is one."""
         if isinstance(column.this, exp.Star):

@@ -14,6 +14,7 @@ from sqlglot import exp
 from panelake.language import aggregates, functions
 from panelake.language.columns import Columns, spelling_in
 from panelake.language.dialect import render
+from panelake.language.join_columns import JoinColumns
 from panelake.language.problems import ProblemList
 from panelake.language.source_text import SourceText
 
@@ -64,7 +65,7 @@ class ExpressionChecker:
     """Checks one query's expressions in place, top down, recording every problem."""
 
     source: SourceText
-    columns: Columns
+    columns: Columns | JoinColumns
     problems: ProblemList
 
     def check(self, root: exp.Expr, place: Place) -> bool:
@@ -124,7 +125,7 @@ class ExpressionChecker:
         if problem is not None:
             self.problems.add_node(column, problem)
             return []
-        column.this.set("this", self.columns.spelling(column.name))
+        column.this.set("this", self.columns.resolved(column))
         column.this.set("quoted", True)  # noqa: FBT003 (sqlglot's own signature)
         column.set("table", None)
         return []

@@ -1,4 +1,4 @@
-"""Window SQL → AggregateQuery: the text of one queries/NAME.sql, checked against the streams' schemas."""
+"""Window SQL → a query: the text of one queries/NAME.sql, checked against the streams' schemas."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from panelake.errors import Problem, WorkspaceError
 from panelake.language.aggregates import SUPPORTED
+from panelake.language.columns import Columns
 from panelake.language.dialect import render
 from panelake.language.expressions import ExpressionChecker, Place, conjuncts
 from panelake.language.fingerprint import fingerprint_of
+from panelake.language.join_options import lift_options, read_options
+from panelake.language.joins import is_join, read_join
 from panelake.language.problems import ProblemList
-from panelake.language.query import AggregateQuery, Window
+from panelake.language.query import AggregateQuery, JoinQuery, Window
 from panelake.language.select_list import (
     KeyExpression,
     Lowering,
@@ -30,10 +34,22 @@ from panelake.language.window_clause import parse_window
 Schemas = Mapping[str, Mapping[str, str]]
 
 
+Query = AggregateQuery | JoinQuery
+
+
 def parse_query(name: str, file: str, text: str, schemas: Schemas) -> AggregateQuery:
+    """The aggregate query a file's text means; a join is a problem like any other."""
+    query = parse_any_query(name, file, text, schemas)
+    if isinstance(query, JoinQuery):
+        message = "FROM names several streams; expected a query of aggregates over one"
+        raise WorkspaceError([Problem(file, message, 1, 1)])
+    return query
+
+
+def parse_any_query(name: str, file: str, text: str, schemas: Schemas) -> Query:
     """The query a file's text means; raises WorkspaceError with everything that is wrong, each with its place."""
     problems = ProblemList(file, text)
-    query = None
+    query: Query | None = None
     try:
         text.encode()
         query = _read(name, file, text, schemas, problems)
@@ -47,11 +63,27 @@ def parse_query(name: str, file: str, text: str, schemas: Schemas) -> AggregateQ
     return dataclasses.replace(query, fingerprint=fingerprint_of(query))
 
 
-def _read(name: str, file: str, text: str, schemas: Schemas, problems: ProblemList) -> AggregateQuery | None:
+def _read(name: str, file: str, text: str, schemas: Schemas, problems: ProblemList) -> Query | None:
     source = SourceText(text, problems)
-    is_readable = not problems.count
+    if problems.count:
+        return None
+    plain, written = lift_options(source.plain)
+    select = parse_statement(plain, problems)
+    if select is not None and is_join(select):
+        join = read_join(select, source, schemas, read_options(written, problems), problems)
+        return None if join is None else dataclasses.replace(join, name=name, file=file)
+    if written is not None and select is not None:
+        problems.add(written.start, "WITH (…) is for joins, and FROM names one stream; remove it")
+    return _read_aggregate(name, file, select, source, schemas)
+
+
+def _read_aggregate(
+    name: str, file: str, select: exp.Select | None, source: SourceText, schemas: Schemas
+) -> AggregateQuery | None:
+    problems = source.problems
     windows = [parse_window(bracket, problems) for bracket in source.brackets]
-    select = parse_statement(source, problems) if is_readable else None
+    if len(source.brackets) > 1:
+        problems.add(source.brackets[1].start, "a second window clause; expected one, after the stream in FROM")
     if select is None:
         return None
     check_clauses(select, problems)
@@ -59,12 +91,12 @@ def _read(name: str, file: str, text: str, schemas: Schemas, problems: ProblemLi
     if columns is None:
         return None
     checker = ExpressionChecker(source, columns, problems)
-    query = _build(name, file, select, checker)
+    query = _build(name, file, select, checker, columns)
     window = windows[0] if windows else None
     return None if window is None else dataclasses.replace(query, window=window)
 
 
-def _build(name: str, file: str, select: exp.Select, checker: ExpressionChecker) -> AggregateQuery:
+def _build(name: str, file: str, select: exp.Select, checker: ExpressionChecker, columns: Columns) -> AggregateQuery:
     problems = checker.problems
     conditions = _conditions(select, checker)
     items = read_items(select, checker)
@@ -78,7 +110,7 @@ def _build(name: str, file: str, select: exp.Select, checker: ExpressionChecker)
     return AggregateQuery(
         name,
         file,
-        checker.columns.stream,
+        columns.stream,
         Window("TS", 1, 1),
         to_group_keys(keys),
         lowering.calls,

@@ -66,3 +66,60 @@ class AggregateQuery:
     conditions: tuple[str, ...] = ()
     having: str | None = None
     fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class JoinStream:
+    """One stream of a join under its alias, held for `range` microseconds.
+
+    Expressions name a column as `alias/column`, one name: Spark takes a dot for a field. `keys` are the columns it is
+    joined by, `columns` those that results carry; a tuple takes part if all `conditions` are true and no key is NULL.
+    """
+
+    alias: str
+    stream: str
+    range: int
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
+
+    def column(self, name: str) -> str:
+        """The one name by which a join's expressions know a column."""
+        return f"{self.alias}/{name}"
+
+
+@dataclass(frozen=True)
+class JoinQuery:
+    """SELECT outputs FROM streams, each [range, common slide] WHERE keys are equal AND filters WITH (…).
+
+    Times are microseconds. `key_types` are the Spark types in which keys are compared, one for each of a stream's
+    `keys`. `every` (Te) says when the join runs and never changes what comes out. `memory` is rows a stream, None
+    where nothing is shed, and `policy` decides what goes.
+    """
+
+    name: str
+    file: str
+    streams: tuple[JoinStream, ...]
+    slide: int
+    offset: int
+    key_types: tuple[str, ...]
+    outputs: tuple[Output, ...]
+    filters: tuple[str, ...]
+    every: int
+    memory: int | None = None
+    policy: str = ""
+    fingerprint: str = ""
+
+    @property
+    def keys(self) -> tuple[GroupKey, ...]:
+        """A join has no groups."""
+        return ()
+
+    @property
+    def longest_range(self) -> int:
+        return max(stream.range for stream in self.streams)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The streams it reads, each once."""
+        return tuple(dict.fromkeys(stream.stream for stream in self.streams))

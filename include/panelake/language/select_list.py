@@ -11,6 +11,7 @@ from panelake.language.aggregates import is_aggregate, to_call
 from panelake.language.columns import Columns, quoted_column, spelling_in
 from panelake.language.dialect import render
 from panelake.language.expressions import ExpressionChecker, Place, unwrap
+from panelake.language.join_columns import JoinColumns
 from panelake.language.problems import ProblemList
 from panelake.language.query import AggregateCall, GroupKey, Output
 
@@ -37,16 +38,19 @@ class KeyExpression:
     item: SelectItem | None
 
 
-def read_items(select: exp.Select, checker: ExpressionChecker) -> list[SelectItem]:
+_AGGREGATING = Place("SELECT", may_aggregate=True)
+
+
+def read_items(select: exp.Select, checker: ExpressionChecker, place: Place = _AGGREGATING) -> list[SelectItem]:
     """Check the SELECT list; a plain column names itself."""
-    return [_read_item(node, checker) for node in select.expressions]
+    return [_read_item(node, checker, place) for node in select.expressions]
 
 
-def _read_item(node: exp.Expr, checker: ExpressionChecker) -> SelectItem:
+def _read_item(node: exp.Expr, checker: ExpressionChecker, place: Place) -> SelectItem:
     holder = node if isinstance(node, exp.Alias) else exp.Paren(this=node.copy())
-    is_right = checker.check(holder.this, Place("SELECT", may_aggregate=True))
+    is_right = checker.check(holder.this, place)
     expression = unwrap(holder.this)
-    own_name = expression.name if isinstance(expression, exp.Column) else None
+    own_name = checker.columns.own_name(expression.name) if isinstance(expression, exp.Column) else None
     return SelectItem(node, node.alias if isinstance(node, exp.Alias) else own_name, expression, is_right)
 
 
@@ -79,7 +83,7 @@ def _read_key(
     return KeyExpression(item.alias or "", item.expression, item)
 
 
-def _item_named(node: exp.Expr, items: list[SelectItem], columns: Columns) -> SelectItem | None:
+def _item_named(node: exp.Expr, items: list[SelectItem], columns: Columns | JoinColumns) -> SelectItem | None:
     """The item whose alias a key names; as in Spark, a column of the stream comes first."""
     if not isinstance(node, exp.Column) or node.table or columns.spelling(node.name):
         return None

@@ -17,7 +17,6 @@ from panelake.language.source_text import Bracket, SourceText
 from panelake.language.window_clause import EXPECTED as WINDOW_EXPECTED
 
 _SHAPE = "SELECT … FROM stream [RANGE … SLIDE …] WHERE … GROUP BY … HAVING …"
-_JOIN = "a join of several streams is not supported; expected one stream in FROM"
 _KNOWN_ARGUMENTS = frozenset(("expressions", "from_", "where", "group", "having"))
 _WORDS = {
     "with_": "WITH (a common table expression)", "order": "ORDER BY", "distinct": "DISTINCT", "limit": "LIMIT",
@@ -27,13 +26,9 @@ _WORDS = {
 _FIRST_WORD = re.compile(r"\s*(\w+|\S)")
 
 
-def parse_statement(source: SourceText, problems: ProblemList) -> exp.Select | None:
+def parse_statement(plain: str, problems: ProblemList) -> exp.Select | None:
     """The file's SELECT; None where the text holds anything else, and the problems tell what."""
-    plain = source.plain
     first = _FIRST_WORD.match(plain)
-    if len(source.brackets) > 1:
-        problems.add(source.brackets[1].start, _JOIN)
-        return None
     if first is None or first[1].upper() != "SELECT":
         _refuse_start(first, problems)
         return None
@@ -89,7 +84,7 @@ def check_clauses(select: exp.Select, problems: ProblemList) -> None:
         node = value[0] if isinstance(value, list) else value
         place = node if isinstance(node, exp.Expr) else select
         word = _WORDS.get(name, name.strip("_").upper())
-        problems.add_node(place, _JOIN if name == "joins" else f"{word} is not supported; expected {_SHAPE}")
+        problems.add_node(place, f"{word} is not supported; expected {_SHAPE}")
     if not select.expressions:
         problems.add_node(select, f"nothing is selected; expected {_SHAPE}")
 
@@ -99,7 +94,17 @@ def read_stream(
 ) -> Columns | None:
     """The stream in FROM with its columns, once its window stands where it should."""
     clause = select.args.get("from_")
-    table = clause.this if clause else None
+    table = stream_table(clause.this if clause else None, select, problems)
+    if table is None:
+        return None
+    _check_bracket_place(table, source.brackets, source.plain, problems)
+    name = known_stream(table, schemas, problems)
+    # As in Spark, an alias hides the stream's own name.
+    return None if name is None else Columns(name, schemas[name], (table.alias or name,))
+
+
+def stream_table(table: exp.Expr | None, select: exp.Select, problems: ProblemList) -> exp.Table | None:
+    """What FROM names, if it is a plain name with or without an alias."""
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         problems.add_node(table or select, f"FROM must name one stream; expected {_SHAPE}")
         return None
@@ -107,8 +112,7 @@ def read_stream(
     if extras or (table.args.get("alias") and table.args["alias"].columns):
         problems.add_node(table, f"only a stream's name and an alias may stand in FROM; expected {_SHAPE}")
         return None
-    _check_bracket_place(table, source.brackets, source.plain, problems)
-    return _known_stream(table, schemas, problems)
+    return table
 
 
 def _check_bracket_place(table: exp.Table, brackets: list[Bracket], plain: str, problems: ProblemList) -> None:
@@ -121,12 +125,11 @@ def _check_bracket_place(table: exp.Table, brackets: list[Bracket], plain: str, 
         problems.add(start, f"a window clause stands after the stream in FROM: FROM {table.name} [RANGE … SLIDE …]")
 
 
-def _known_stream(table: exp.Table, schemas: Mapping[str, Mapping[str, str]], problems: ProblemList) -> Columns | None:
+def known_stream(table: exp.Table, schemas: Mapping[str, Mapping[str, str]], problems: ProblemList) -> str | None:
+    """The stream's name as declared; None where there is no such stream."""
     name = spelling_in(table.name, schemas)
     if name is None:
         near = get_close_matches(table.name, schemas, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"streams: {', '.join(schemas) or 'none'}"
         problems.add(offset_of(table), f"unknown stream {table.name!r}; {hint}")
-        return None
-    # As in Spark, an alias hides the stream's own name.
-    return Columns(name, schemas[name], (table.alias or name,))
+    return name

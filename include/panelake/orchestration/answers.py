@@ -25,7 +25,7 @@ def tell_new_answers(workspace_folder: str, triggering_asset_events: Mapping[Any
         for event in events:
             announced += event.extra["rows"]
             log.info("%s: %s rows of the slice from %s", query, event.extra["rows"], event.extra["slice"])
-        rows = newest_rows(Catalog(workspace.warehouse).gold(query), workspace.queries[query], _SHOWN)
+        rows = newest_rows(Catalog(workspace.warehouse).gold(query), workspace.all_queries[query], _SHOWN)
         for row in [] if rows is None else rows.to_pylist():
             log.info("%s: %s", query, row)
     return announced

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from panelake.errors import Problem, WorkspaceError
-from panelake.language.query import AggregateQuery
+from panelake.language.query import AggregateQuery, JoinQuery
 from panelake.quality.metric import Severity
 from panelake.streams import Stream, StrictModel
 from panelake.yamlfile import KeyPath, YamlFile, read_yaml
@@ -60,7 +60,7 @@ class OwnRule:
 
 
 def read_own_rules(
-    root: Path, streams: Mapping[str, Stream], queries: Mapping[str, AggregateQuery]
+    root: Path, streams: Mapping[str, Stream], queries: Mapping[str, AggregateQuery | JoinQuery]
 ) -> tuple[tuple[OwnRule, ...], list[Problem]]:
     """The rules of all files, and everything that is wrong with the files."""
     columns = {f"bronze/{name}": {*stream.columns, *_BRONZE_COLUMNS} for name, stream in streams.items()}
@@ -78,7 +78,10 @@ def read_own_rules(
     return tuple(rules), problems
 
 
-def _gold_columns(query: AggregateQuery) -> set[str]:
+def _gold_columns(query: AggregateQuery | JoinQuery) -> set[str]:
+    if isinstance(query, JoinQuery):
+        numbers = {f"_seq_{stream.alias}" for stream in query.streams}
+        return {"window_end", *numbers, *(output.alias for output in query.outputs)}
     own = [key.alias for key in query.keys] + [output.alias for output in query.outputs]
     return {*_GOLD_COLUMNS, *own}
 

@@ -13,13 +13,13 @@ from pyarrow.fs import PyFileSystem
 
 from panelake import tables
 from panelake.gold import END, REVISION, SLICE, START
-from panelake.language.query import AggregateQuery
+from panelake.language.query import AggregateQuery, JoinQuery
 
 _LEAST, _GREATEST = f"min.{END}", f"max.{END}"
 AROUND = (START, END, SLICE, REVISION)
 
 
-def newest_rows(address: str, query: AggregateQuery, last: int) -> pa.Table | None:
+def newest_rows(address: str, query: AggregateQuery | JoinQuery, last: int) -> pa.Table | None:
     """The newest `last` rows, newest window first, groups in order within it; None where nothing is published.
 
     Columns come in the query's order: the window, its keys, what it selects.

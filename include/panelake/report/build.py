@@ -16,7 +16,8 @@ from panelake.report.continuity import continuity
 from panelake.report.data_docs import docs_of
 from panelake.report.filter_page import FILTERS_PAGE, filter_page
 from panelake.report.history import SliceFacts, read_history
-from panelake.report.pages import overview, query_page, slice_page, stream_page
+from panelake.report.join_page import join_page
+from panelake.report.pages import MOST_ANSWERS, overview, query_page, slice_page, stream_page
 from panelake.report.pane_picture import pane_picture
 from panelake.report.quarantine import reasons
 from panelake.report.site import DATA_DOCS, INDEX, pages_in, write_site
@@ -81,6 +82,9 @@ def _query_pages(context: Context, shown: Sequence[SliceFacts]) -> dict[str, str
         rows = newest_rows(catalog.gold(query.name), query, DRAWN_ROWS)
         panes = pane_picture(plans[query.stream], query)
         pages[f"query/{query.name}.html"] = str(query_page(workspace, query, shown, panes, rows))
+    for join in workspace.joins.values():
+        rows = newest_rows(catalog.gold(join.name), join, MOST_ANSWERS)
+        pages[f"query/{join.name}.html"] = str(join_page(workspace, join, shown, rows))
     return pages
 
 

@@ -17,7 +17,7 @@ from panelake.report.verdicts import Verdict, table_verdicts, worst
 from panelake.slices import Slice
 
 _KEYS = ["slice_start", "slice_end", "stage", "subject"]
-_TABLE_KINDS = {"ingest": "bronze", "panes": "panes", "windows": "gold", "publish": "gold"}
+_TABLE_KINDS = {"ingest": "bronze", "panes": "panes", "windows": "gold", "join": "gold", "publish": "gold"}
 _TOLD = ("stage", "subject", "status", "rows", "seconds", "recorded_at", "details")
 _INSTANTS = ("slice_start", "slice_end", "recorded_at")
 

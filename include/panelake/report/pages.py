@@ -12,7 +12,7 @@ import pyarrow as pa
 from markupsafe import Markup
 
 from panelake.gold import REVISION, SLICE
-from panelake.language.query import AggregateQuery
+from panelake.language.query import AggregateQuery, JoinQuery
 from panelake.report import quarantine, words
 from panelake.report.answer_charts import answer_charts
 from panelake.report.continuity import Continuity
@@ -152,7 +152,7 @@ def query_page(
     )
 
 
-def query_text(workspace: Workspace, query: AggregateQuery) -> str:
+def query_text(workspace: Workspace, query: AggregateQuery | JoinQuery) -> str:
     """The query as its author wrote it."""
     path = workspace.root / query.file
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

@@ -20,6 +20,7 @@ from panelake.quality import gate, own_checks, results
 from panelake.quality.answer_rules import Answers
 from panelake.quality.bronze_rules import StreamSlice
 from panelake.quality.facts import collected
+from panelake.quality.join_audits import JoinAudits, joins_to_audit
 from panelake.quality.metric import Metric, Verdict
 from panelake.quality.own_rules import OwnRule
 from panelake.quality.rule_plan import RulePlan
@@ -36,13 +37,15 @@ def run(context: Context, part: Slice) -> list[Entry]:
     with ThreadPoolExecutor(1) as beside:
         loading = beside.submit(gate.load_expectations)  # takes seconds, while Spark is at work
         audits = [_stream_audit(context, name, part, mine) for name in context.workspace.streams]
-        metrics = _metrics(audits)
+        joins = joins_to_audit(context, part, mine)
+        metrics = _metrics(audits, joins)
         loading.result()
     docs = DataDocs()
-    verdicts = [*gate.judged(metrics, docs.add), *_own_verdicts(context, audits, docs)]
+    verdicts = [*gate.judged(metrics, docs.add), *_own_verdicts(context, audits, docs), *joins.own_verdicts(docs.add)]
     results.record(context.catalog.quality, part, verdicts)
     docs.write(context, part)
-    return [entry for audit in audits for entry in _entries(audit, verdicts)]
+    entries = [entry for audit in audits for entry in _entries(audit, verdicts)]
+    return [*entries, *_join_entries(joins, entries, verdicts)]
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,26 @@ def _answers(context: Context, query: AggregateQuery, windows: Entry) -> Answers
     return Answers(query, window_spec(query.window), windows.slice, windows, staged.rows, staged.digest)
 
 
-def _metrics(audits: Sequence[StreamAudit]) -> list[Metric]:
+def _metrics(audits: Sequence[StreamAudit], joins: JoinAudits) -> list[Metric]:
     """The metrics of all streams and queries, from one Spark job."""
     plans = [RulePlan(audit.stream, audit.answers) for audit in audits]
-    facts = collected({(plan.stream.name, name): frame for plan in plans for name, frame in plan.frames().items()})
-    return [metric for plan in plans for metric in plan.metrics(facts)]
+    frames = {(plan.stream.name, name): frame for plan in plans for name, frame in plan.frames().items()}
+    facts = collected({**frames, **joins.frames()})
+    return [metric for plan in plans for metric in plan.metrics(facts)] + joins.metrics(facts)
+
+
+def _join_entries(joins: JoinAudits, entries: Sequence[Entry], verdicts: Sequence[Verdict]) -> list[Entry]:
+    """The joins' entries; a stream that was refused blocks them."""
+    refused = {entry.subject: entry.details["why"] for entry in entries if entry.status == "refused"}
+    found = [_unanswered(entry) for entry in joins.unanswered]
+    for one in joins.answers:
+        details: dict[str, Any] = {"staged": one.digest}
+        blocked = [refused[f"bronze/{name}"] for name in one.query.reads if f"bronze/{name}" in refused]
+        if blocked:
+            details |= {"why": f"blocked by {blocked[0]}"}
+        own = [verdict for verdict in verdicts if verdict.metric.table == one.table]
+        found.append(_entry(one.part, one.table, one.joined.rows, own, details))
+    return found
 
 
 def _own_verdicts(context: Context, audits: Sequence[StreamAudit], docs: DataDocs) -> list[Verdict]:

@@ -20,6 +20,7 @@ from panelake.language.query import AggregateQuery
 from panelake.ledger import Entry
 from panelake.numbers import NumberRange, Numbers
 from panelake.slices import Slice, format_instant, to_microseconds
+from panelake.stages.publish_joins import publish_join
 from panelake.staging import Staged, staged_answers
 
 Mine = Mapping[tuple[str, str], Entry]
@@ -44,6 +45,10 @@ def run(context: Context, part: Slice) -> list[Entry]:
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # a commit waits for the disk more than it works
         entries = list(pool.map(lambda query: _publish(context, query, part, mine, near), queries))
     refused = {context.workspace.queries[entry.subject].stream for entry in entries if entry.status == "refused"}
+    for join in context.workspace.joins.values():
+        entries.append(publish_join(context, join, part, mine))
+        if entries[-1].status == "refused":
+            refused |= set(join.reads)
     for stream in set(context.workspace.streams) - refused:
         _restated(context, stream, part)
     return entries

@@ -5,13 +5,14 @@ A query whose text changed its meaning since is refused until it is restated: go
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
 
 from panelake import tables
 from panelake.context import Context
-from panelake.language.query import AggregateQuery
+from panelake.language.parser import Query
 
 REGISTERED = pa.schema([("query", pa.string()), ("fingerprint", pa.string()), ("recorded_at", tables.timestamp_type())])
 
@@ -25,10 +26,11 @@ def registered(context: Context) -> dict[str, str]:
 def changed_queries(context: Context) -> set[str]:
     """The workspace's queries whose meaning is no longer the registered one."""
     known = registered(context)
-    return {q.name for q in context.workspace.queries.values() if known.get(q.name, q.fingerprint) != q.fingerprint}
+    queries = context.workspace.all_queries.values()
+    return {q.name for q in queries if known.get(q.name, q.fingerprint) != q.fingerprint}
 
 
-def register_new(context: Context, queries: tuple[AggregateQuery, ...]) -> set[str]:
+def register_new(context: Context, queries: Sequence[Query]) -> set[str]:
     """Register the queries seen for the first time; give the names of those that changed since they were."""
     known = registered(context)
     fresh = [query for query in queries if query.name not in known]
@@ -37,12 +39,12 @@ def register_new(context: Context, queries: tuple[AggregateQuery, ...]) -> set[s
     return {query.name for query in queries if known.get(query.name, query.fingerprint) != query.fingerprint}
 
 
-def register_changed(context: Context, query: AggregateQuery) -> None:
+def register_changed(context: Context, query: Query) -> None:
     """Register the query's present meaning: its gold is being made anew."""
     _record(context, [query])
 
 
-def _record(context: Context, queries: list[AggregateQuery]) -> None:
+def _record(context: Context, queries: Sequence[Query]) -> None:
     now = datetime.now(UTC)
     rows = [{"query": query.name, "fingerprint": query.fingerprint, "recorded_at": now} for query in queries]
     tables.append(context.catalog.ledger("queries"), pa.Table.from_pylist(rows, schema=REGISTERED))

@@ -26,7 +26,7 @@ import numpy as np
 from panelake.kernels.joins.accounting import Accounting
 from panelake.kernels.joins.arrivals import Arrivals, Matches, check_order
 from panelake.kernels.joins.bounded import Bounded
-from panelake.kernels.joins.clock import EMITTING, IDLE, LAST_STREAM, LAST_TS, NEEDS_ROOM, make_grid
+from panelake.kernels.joins.clock import EMITTING, IDLE, LAST_STREAM, LAST_TS, NEEDS_ROOM, PERIOD_END, make_grid
 from panelake.kernels.joins.join_spec import JoinSpec
 from panelake.kernels.joins.snapshot import Snapshot
 from panelake.kernels.joins.unlimited import Unlimited
@@ -68,6 +68,10 @@ class WindowJoin:
     def snapshot(self) -> Snapshot:
         """The state as plain arrays, from which another join continues."""
         return self._state.snapshot()
+
+    def horizon(self) -> int:
+        """Tuples older than this can be in no result to come, nor in one that waits to be written."""
+        return int(self._state.clock.now[PERIOD_END]) - max(self.spec.ranges)
 
     def held(self) -> list[int]:
         """Tuples in each window now."""

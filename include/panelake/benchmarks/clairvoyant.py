@@ -19,8 +19,8 @@ class Window:
     """Tuples as (key, number): those still of use by how late their last result comes, and those of none."""
 
     size: int = 0
-    useful: list = field(default_factory=list)
-    useless: list = field(default_factory=list)
+    useful: list[tuple[int, int, int]] = field(default_factory=list)
+    useless: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Clairvoyant:
@@ -29,12 +29,12 @@ class Clairvoyant:
     def __init__(self, order: JoinOrder, memory: int) -> None:
         self.memory = memory
         self.windows = [Window() for _ in range(STREAMS)]
-        self.held = defaultdict(lambda: [0] * STREAMS)
-        self.live = defaultdict(list)
-        self.gone = set()
+        self.held: dict[int, list[int]] = defaultdict(lambda: [0] * STREAMS)
+        self.live: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self.gone: set[int] = set()
         self.arrivals = list(zip(order.stream.tolist(), order.key.tolist(), strict=True))
         self.coming = Counter(self.arrivals)
-        last = defaultdict(lambda: [-1] * STREAMS)
+        last: dict[int, list[int]] = defaultdict(lambda: [-1] * STREAMS)
         for number, (stream, key) in enumerate(self.arrivals):
             last[key][stream] = number
         self.last_elsewhere = {

@@ -1,0 +1,149 @@
+"""`panelake bench join`: the kernel alone, and the whole stage beside what others take for the same results.
+
+Two streams of as many tuples as told in all, on Parquet, keys drawn from a tenth of them, windows of a tenth of the
+time that slide by a hundredth of it. Everyone counts the same results, which is checked. `shuffle` is what Spark takes
+to bring the same rows, sorted, to Python and back without joining anything: the floor under the stage. One warm
+session, one run; ratios are what counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+
+from panelake.benchmarks.join_kernel import kernel_table
+from panelake.benchmarks.passing import pass_on
+from panelake.benchmarks.peers import duckdb_connection
+from panelake.benchmarks.symmetric_hash import symmetric_hash_results
+from panelake.benchmarks.timing import rounded, seconds
+from panelake.language.query import JoinQuery, JoinStream, Output
+from panelake.slices import Slice
+from panelake.spark.join_worker import KEY, OWN, SEQ, SLICE, STREAM, TS
+from panelake.stages.join_results import joined
+from panelake.stages.join_tuples import JoinReach
+
+_SPAN = 1_000_000_000  # microseconds of event time
+_RANGE, _SLIDE = _SPAN // 10, _SPAN // 100
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two streams' files, and their tuples in memory."""
+
+    folder: Path
+    rows: pa.Table
+
+    @property
+    def files(self) -> str:
+        return f"{self.folder}/*.parquet"
+
+
+def run(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
+    """The kernel's table, then everyone's seconds for one two-way join."""
+    pair = make(folder / f"join-{tuples}", tuples)
+    return {"kernel": kernel_table(min(tuples, 1_000_000)), "stage": compared(spark, pair)}
+
+
+def make(folder: Path, tuples: int, seed: int = 1) -> Pair:
+    """Tuples of both streams in time order, written once."""
+    generator = np.random.default_rng(seed)
+    columns = {
+        TS: np.sort(generator.integers(0, _SPAN, tuples)),
+        STREAM: generator.integers(0, 2, tuples).astype(np.int32),
+        KEY: generator.integers(0, max(1, tuples // 10), tuples),
+        SEQ: np.arange(tuples),
+    }
+    rows = pa.table(columns)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "tuples.parquet"
+    if not path.exists():
+        pq.write_table(rows, path, row_group_size=max(1, tuples // 4))
+    return Pair(folder, rows)
+
+
+def compared(spark: SparkSession, pair: Pair) -> dict[str, Any]:
+    """Seconds of everyone, ratios to ours, and whether all found the same."""
+    ways = {
+        "panelake": partial(_stage, spark, pair),
+        "shuffle": partial(_shuffle, spark, pair),
+        "spark_sql": partial(_spark_sql, spark, pair),
+        "duckdb": partial(_duckdb, pair),
+        "polars": partial(_polars, pair),
+        "symmetric_hash": partial(symmetric_hash_results, pair.rows, _RANGE, _SLIDE),
+    }
+    counts = {name: work() for name, work in ways.items() if name != "shuffle"}
+    if len(set(counts.values())) != 1:
+        raise AssertionError(f"not everyone found the same results: {counts}")
+    found = {name: seconds(work, repeats=2) for name, work in ways.items()}
+    mine = found["panelake"]
+    return {
+        "tuples": pair.rows.num_rows,
+        "results": counts["panelake"],
+        "tuples_a_second": round(pair.rows.num_rows / mine),
+        "seconds": rounded(found),
+        "ratios": rounded({name: value / mine for name, value in found.items()}),
+        "targets": [
+            {"what": "ours, times shuffle + sort + Arrow", "value": round(mine / found["shuffle"], 2), "at_most": 3.0},
+            {"what": "plain Spark SQL, times ours", "value": round(found["spark_sql"] / mine, 2), "at_least": 1.0},
+        ],
+    }
+
+
+def _read(spark: SparkSession, pair: Pair) -> DataFrame:
+    slices, own = F.lit(0).cast("bigint").alias(SLICE), F.lit(True).alias(OWN)  # noqa: FBT003 - Spark's signature
+    return spark.read.parquet(str(pair.folder)).select(TS, STREAM, KEY, SEQ, slices, own)
+
+
+def _stage(spark: SparkSession, pair: Pair) -> int:
+    streams = tuple(JoinStream(alias, alias, _RANGE, ("k",), ()) for alias in "ab")
+    output = Output("n", "1")
+    query = JoinQuery("bench", "", streams, _SLIDE, 0, ("bigint",), (output,), (), _SLIDE)
+    reach = JoinReach(query, Slice(0, _SPAN), {"a": [], "b": []})
+    return int(joined(_read(spark, pair), reach).count())
+
+
+def _shuffle(spark: SparkSession, pair: Pair) -> int:
+    tuples = _read(spark, pair)
+    in_order = tuples.repartition(KEY).sortWithinPartitions(TS, STREAM, SEQ)
+    return int(in_order.mapInArrow(pass_on, tuples.schema).count())
+
+
+_SQL = """
+SELECT count(*) FROM a JOIN b ON a._key = b._key
+WHERE least(a._ts, b._ts) >= (greatest(a._ts, b._ts) {div} {slide} + 1) * {slide} - {extent}
+"""
+
+
+def _spark_sql(spark: SparkSession, pair: Pair) -> int:
+    tuples = spark.read.parquet(str(pair.folder))
+    for place, alias in enumerate("ab"):
+        tuples.where(F.col(STREAM) == place).createOrReplaceTempView(alias)
+    return int(spark.sql(_SQL.format(div="DIV", slide=_SLIDE, extent=_RANGE)).first()[0])
+
+
+def _duckdb(pair: Pair) -> int:
+    connection = duckdb_connection()
+    for place, alias in enumerate("ab"):
+        source = f"SELECT * FROM read_parquet('{pair.files}') WHERE _stream = {place}"  # noqa: S608 - our own file
+        connection.execute(f"CREATE VIEW {alias} AS {source}")
+    return int(connection.execute(_SQL.format(div="//", slide=_SLIDE, extent=_RANGE)).fetchone()[0])
+
+
+def _polars(pair: Pair) -> int:
+    import polars as pl  # noqa: PLC0415 - a peer, not a dependency of the package
+
+    tuples = pl.scan_parquet(pair.files)
+    a, b = (tuples.filter(pl.col(STREAM) == place) for place in range(2))
+    both = a.join(b, on=KEY)
+    newest = pl.max_horizontal(TS, f"{TS}_right")
+    oldest = pl.min_horizontal(TS, f"{TS}_right")
+    inside = both.filter(oldest >= (newest // _SLIDE + 1) * _SLIDE - _RANGE)
+    return int(inside.select(pl.len()).collect().item())
