@@ -29,6 +29,7 @@ COMMANDS = {
     "report": "build the quality report and print its path",
     "replay": "put quarantined tuples through ingest again, after a fix",
     "generate": "write the synthetic streams of an example world",
+    "experiments": "the papers' figures, measured: tables, plots, claim against measurement",
     "bench": "the benchmarks, peers side by side in one run, as a JSON table of ratios",
     "server": "the local Spark Connect server: start, stop, status",
     "demo": "the example world end to end, through Airflow's own DAG",
