@@ -79,11 +79,11 @@ class MJoin:
         streams, row, room = len(self._grid.ranges), 0, _LEAST_ROOM
         pieces = []
         while row < len(batch.ts):
-            self._make_places(int(batch.stream[row]), len(batch.ts) - row)
+            self._make_places(int(batch.stream[row]))
             places = self._tables.rings.shape[1]
             scratch = Scratch(np.empty((streams, places), dtype=np.int64), *np.zeros((3, streams), dtype=np.int64))
             found = np.empty((streams, room), dtype=np.int64)
-            row, filled, needed = advance(self._tables, self._grid, batch, (row, room), scratch, found)
+            row, filled, needed = advance(self._tables, self._grid, batch, row, (scratch, found))
             pieces.append(found[:, :filled].copy())
             room = max(room, 1 << int(needed - 1).bit_length()) if needed else room
         return np.concatenate([np.empty((streams, 0), dtype=np.int64), *pieces], axis=1)
@@ -93,11 +93,11 @@ class MJoin:
         live = int((tables.rear - tables.front).sum()) * _FIELDS * tables.rings.itemsize
         return live + tables.heads.nbytes + (tables.counts.nbytes if len(tables.counts) > 1 else 0)
 
-    def _make_places(self, stream: int, coming: int) -> None:
-        """Room for what is coming, within reason: rings are as large as the fullest needs, not as the whole input."""
+    def _make_places(self, stream: int) -> None:
+        """Room for one more tuple of the stream, twice as much of each ring if there is none."""
         tables = self._tables
-        held, places = int((tables.rear - tables.front).max()), tables.rings.shape[1]
-        if held + 1 < places and tables.rear[stream] - tables.front[stream] < places:
+        places = tables.rings.shape[1]
+        if tables.rear[stream] - tables.front[stream] < places:
             return
         grown = np.empty((len(tables.front), 2 * places, _FIELDS), dtype=np.int64)
         for number in range(len(tables.front)):
@@ -115,10 +115,10 @@ def bucket_of(key: int, buckets: int) -> int:
 
 @kernel
 def advance(
-    tables: Tables, grid: Grid, batch: Arrivals, start: tuple[int, int], scratch: Scratch, found: Integers
+    tables: Tables, grid: Grid, batch: Arrivals, row: int, output: tuple[Scratch, Integers]
 ) -> tuple[int, int, int]:
     """Take rows in; give the next row, results written, and the room one tuple needs where there was too little."""
-    row, room = start
+    scratch, found = output
     filled, places = 0, tables.rings.shape[1]
     while row < len(batch.ts):
         ts, stream, key = batch.ts[row], batch.stream[row], batch.key[row]
@@ -127,7 +127,7 @@ def advance(
             return row, filled, 0
         if ts >= tables.period_end[0] - grid.ranges[stream]:
             results = _probe(tables, stream, key, scratch)
-            if filled + results > room:
+            if filled + results > found.shape[1]:
                 return row, filled, results
             filled = _write(tables, (stream, batch.id[row]), scratch, found, (filled, results))
             _push(tables, batch, row)

@@ -1,9 +1,10 @@
 """SPQP, the shared panes of the paper as printed: one linear list of pane fragments, cut by panes and by time units.
 
 Source: 백성하 외, "Linear Resource Sharing Method for Query Optimization of Sliding Window Aggregates in Multiple
-Continuous Queries" (2006). Pane size: the gcd of all tuple ranges and slides (two alternating sizes for one indivisible query); time unit: the gcd of the time ones. The
-slips of its listings are mended: a tuple at a unit's end belongs to the next unit, the count starts anew with a pane.
-Left open there: indivisible queries beside others; here the gcd cuts them.
+Continuous Queries" (2006). Pane size: the gcd of all tuple ranges and slides (two alternating sizes for one
+indivisible query); time unit: the gcd of the time ones. The slips of its listings are mended: a tuple at a unit's end
+belongs to the next unit, the count starts anew with a pane. Left open there: indivisible queries beside others; here
+the gcd cuts them.
 Time: O(1) a tuple, O(range / pane) a window. Space: every fragment from the slowest query's (LP) on, since whole time
 units are freed: a time window of ten seconds keeps the fine panes of tuple windows for ten seconds.
 """

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from panelake.experiments import filter_order, shared_panes, shedding
+from panelake.experiments import filter_order, join_period, ring_join, shared_panes, shedding
 from panelake.experiments.figure import Figure
 
-PAPERS = {
-    shared_panes.PAPER: shared_panes.WORDS,
-    shedding.PAPER: shedding.WORDS,
-    filter_order.PAPER: filter_order.WORDS,
-}
-FIGURES: tuple[Figure, ...] = (*shared_panes.FIGURES, *shedding.FIGURES, *filter_order.FIGURES)
-NAMES = tuple(figure.name for figure in FIGURES)
+_ROOMS = (shared_panes, shedding, ring_join, filter_order, join_period)
+PAPERS = {room.PAPER: room.WORDS for room in _ROOMS}
+FIGURES: tuple[Figure, ...] = tuple(figure for room in _ROOMS for figure in room.FIGURES)

@@ -160,7 +160,8 @@ _FEW_SIZES: Workloads = {float(n): figure_6(n) for n in (50_000, 100_000, 200_00
 _BY_COST: Workloads = dict(COSTS)
 
 FIGURES = (
-    _figure(4, "the default setting", "A-Greedy 4 % better than static, WT 10 %", "", workloads=(_DEFAULT, _DEFAULT), judge=_judge_4),
+    _figure(4, "the default setting", "A-Greedy 4 % better than static, WT 10 %", "",
+            workloads=(_DEFAULT, _DEFAULT), judge=_judge_4),
     _figure(5, "number of filters", "the ratios hold whatever the number of filters", "filters",
             workloads=(_FEW_COUNTS, _COUNTS), judge=_judge_5),
     _figure(6, "number of tuples", "on average A-Greedy 9 %, WT 12 %; A-Greedy is worst at 50,000 tuples", "tuples",

@@ -41,7 +41,8 @@ def _machine(machines: dict[str, dict[str, Any]]) -> str:
     spent = sum(m["seconds"] for m in machines.values())
     return (
         f"Made by `panelake experiments` ({' and '.join(sets)} set, {spent:.0f} s) on {' and '.join(kinds)}."
-        " Every number here is computed from the CSV files in this folder; times are of this machine, ratios are what counts."
+        " Every number here is computed from the CSV files in this folder;"
+        " times are of this machine, ratios are what counts."
         " Spread is shown in the plots: bars of error reach from the least to the greatest over the seeds."
     )
 

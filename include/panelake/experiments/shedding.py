@@ -178,7 +178,8 @@ def _judge_11(table: Table) -> list[Check]:
     slow = spent["frequency"] / spent[EP]
     return [
         Check("EP costs about what result costs", found, spent[EP] <= _SLOWER * spent["result"]),
-        Check("frequency costs far more", f"frequency {slow:.1f} times EP", spent["frequency"] > 2 * max(spent[EP], spent["result"]),
+        Check("frequency costs far more", f"frequency {slow:.1f} times EP",
+              spent["frequency"] > 2 * max(spent[EP], spent["result"]),
               "priorities sit in indexed heaps here, so that a change costs O(log keys)"),
     ]  # fmt: skip
 
