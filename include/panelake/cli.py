@@ -32,6 +32,7 @@ COMMANDS = {
     "maintain": "retention, compaction and vacuum of the tables",
     "forget": "delete the tuples of one key from every table, and restate what they were part of",
     "generate": "write the synthetic streams of an example world",
+    "experiments": "the papers' figures, measured: tables, plots, claim against measurement",
     "bench": "the benchmarks, peers side by side in one run, as a JSON table of ratios",
     "server": "the local Spark Connect server: start, stop, status",
     "demo": "the example world end to end, through Airflow's own DAG",
