@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def test_parsing_loads_neither_spark_nor_kernels(parsed: dict[str, Any]) -> None
 def test_a_workspaces_dag_is_the_flow_one_task_a_stage_in_its_order(parsed: dict[str, Any]) -> None:
     names = [stage.name for stage in STAGES]
     tasks = parsed["dags"]["slices_traffic"]["tasks"]
-    followers = {name: [follower] for name, follower in zip(names, names[1:], strict=False)}
+    followers = {name: [follower] for name, follower in pairwise(names)}
     assert {name: task["downstream"] for name, task in tasks.items()} == {
         **followers,
         "publish": ["published", "report"],
