@@ -51,8 +51,7 @@ def slices(workspace: Workspace) -> DAG:
         ]
         stages[-1].as_teardown(on_failure_fail_dagrun=True)  # the report also tells of a slice that was refused
         chain(*stages)
-        # Airflow judges a run by its leaves. Without this one, which costs no worker, that were the report alone: a run
-        # that failed before it would be green.
+        # Airflow judges a run by its leaves: were the report the only one, a run that failed before it would be green.
         stages[-2] >> EmptyOperator(task_id="published")
     return dag
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,7 @@ import json, sys, time
 from airflow.dag_processing.dagbag import DagBag
 from airflow.models.dagrun import DagRun
 from airflow.serialization.serialized_objects import DagSerialization
-def leaves(dag):
-    """The tasks that Airflow judges a run by, as its scheduler finds them."""
+def leaves(dag):  # the tasks that Airflow judges a run by, as its scheduler finds them
     class Run: pass
     class Instance:
         state = None
@@ -78,7 +78,7 @@ def test_parsing_loads_neither_spark_nor_kernels(parsed: dict[str, Any]) -> None
 def test_a_workspaces_dag_is_the_flow_one_task_a_stage_in_its_order(parsed: dict[str, Any]) -> None:
     names = [stage.name for stage in STAGES]
     tasks = parsed["dags"]["slices_traffic"]["tasks"]
-    followers = {name: [follower] for name, follower in zip(names, names[1:], strict=False)}
+    followers = {name: [follower] for name, follower in pairwise(names)}
     assert {name: task["downstream"] for name, task in tasks.items()} == {
         **followers,
         "publish": ["published", "report"],
