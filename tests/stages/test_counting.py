@@ -8,12 +8,13 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.slices import Slice
-from panelake.stages import counting
+from panelake.stages import counting, filtering
 from panelake.stages.verdicts import Rules
 
 SECOND = 1_000_000
 PART = Slice(0, 60 * SECOND)
 RULES = Rules("ts", lateness=600 * SECOND, future=86_400 * SECOND, where=(), unique=(), max_late=10)
+NO_FILTERS = filtering.as_written((), {"ts": "timestamp"}, "ts", "")
 PARTITIONS, TUPLES = 4, 2_000
 
 
@@ -30,7 +31,7 @@ def test_late_and_early_tuples_are_counted_in_buckets_that_hold_them_and_never_m
         F.concat(F.lit("f"), F.spark_partition_id().cast("string")).alias("_file"),
         F.lit(0).cast("bigint").alias("_block"),
     )
-    counts = counting.count(frame, RULES, PART)
+    counts = counting.count(frame, RULES, PART, NO_FILTERS)
     times = [n * (SECOND // 10) - 100 * SECOND for n in range(TUPLES)]
     assert (counts.read, counts.accepted, counts.low, counts.high) == (TUPLES, TUPLES, times[0], times[-1])
     assert (counts.late, counts.late_high) == (1_000, -SECOND // 10)
