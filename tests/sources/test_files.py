@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from pyarrow import fs
 
 from panelake.errors import BadInputError, PartDownError
-from panelake.sources.files import list_files
+from panelake.sources import files as module
+from panelake.sources.files import list_files, open_file, own_path, plain_path
 
 
 def test_files_come_in_the_order_of_their_names_without_hidden_and_unfinished_ones(tmp_path):
@@ -30,3 +32,24 @@ def test_a_link_out_of_the_path_is_refused_and_one_inside_is_not(tmp_path):
     (landing / "outside").symlink_to("/etc/hostname")
     with pytest.raises(BadInputError, match="outside is a link to /etc/hostname, outside of the source path"):
         list_files("cars", str(landing))
+
+
+def test_files_of_an_object_store_keep_the_address_that_spark_reads(tmp_path, monkeypatch):
+    # A folder stands for the store: S3's paths begin with the bucket.
+    (tmp_path / "bucket" / "landing").mkdir(parents=True)
+    (tmp_path / "bucket" / "landing" / "a 1%.json").write_text("x")
+    asked = []
+
+    class Stores:
+        @staticmethod
+        def from_uri(uri):
+            asked.append(uri)
+            return fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "bucket"
+
+    monkeypatch.setattr(module.fs, "FileSystem", Stores)
+    (found,) = list_files("cars", "s3a://bucket/landing")
+    assert (found.path, found.size) == ("s3a://bucket/landing/a 1%.json", 1)
+    filesystem, path = open_file("cars", found.path)
+    assert filesystem.open_input_stream(path).read() == b"x"
+    assert set(asked) == {"s3://bucket/"}
+    assert own_path(found.path) == plain_path("s3a://bucket/landing/a%201%25.json") == "/landing/a 1%.json"

@@ -15,6 +15,8 @@ from pyarrow import fs
 from panelake.errors import BadInputError, PartDownError
 from panelake.slices import to_microseconds
 
+_ARROW_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+
 
 @dataclass(frozen=True, order=True)
 class SourceFile:
@@ -42,21 +44,31 @@ def list_files(stream: str, address: str, *, may_be_missing: bool = False) -> li
     found = filesystem.get_file_info(fs.FileSelector(root, recursive=True)) if kind == fs.FileType.Directory else [
         filesystem.get_file_info(root)
     ]  # fmt: skip
-    files = [_seen(info) for info in found if info.type == fs.FileType.File and _is_data(info.path, root)]
-    if isinstance(filesystem, fs.LocalFileSystem):
+    prefix = "" if isinstance(filesystem, fs.LocalFileSystem) else _before(address, root)
+    files = [_seen(info, prefix) for info in found if info.type == fs.FileType.File and _is_data(info.path, root)]
+    if not prefix:
         _refuse_escaping(stream, root, files)
     return sorted(files)
 
 
 def open_file(stream: str, address: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a listed file or folder, and its path in it."""
-    if "://" not in address:
+    """The file system of a listed file or folder, and its path in it; a store's keys come by the usual variables."""
+    scheme, mark, rest = address.partition("://")
+    if not mark:
         return fs.LocalFileSystem(), address
+    host, _, path = rest.partition("/")
     try:
-        filesystem, path = fs.FileSystem.from_uri(address)
+        # Hadoop has a name of its own for S3. Only the host is read as a URI: a key may hold any character.
+        filesystem, base = fs.FileSystem.from_uri(f"{_ARROW_SCHEMES.get(scheme, scheme)}://{host}/")
     except (OSError, ValueError) as error:
         raise PartDownError(f"stream {stream}: source {address} cannot be opened: {error}") from None
-    return filesystem, path
+    return filesystem, f"{base.rstrip('/')}/{path}".rstrip("/")
+
+
+def own_path(address: str) -> str:
+    """A listed file's path without scheme and host."""
+    _, mark, rest = address.partition("://")
+    return f"/{rest.partition('/')[2]}" if mark else address
 
 
 def plain_path(address: str) -> str:
@@ -76,8 +88,14 @@ def _refuse_escaping(stream: str, root: str, files: list[SourceFile]) -> None:
             )
 
 
-def _seen(info: fs.FileInfo) -> SourceFile:
-    return SourceFile(info.path, info.size, to_microseconds(info.mtime))
+def _before(address: str, root: str) -> str:
+    """What stands before a path of the store to make it an address that Spark reads."""
+    scheme, _, rest = address.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}" if root.startswith("/") else f"{scheme}://"
+
+
+def _seen(info: fs.FileInfo, prefix: str) -> SourceFile:
+    return SourceFile(f"{prefix}{info.path}", info.size, to_microseconds(info.mtime))
 
 
 def _is_data(path: str, root: str) -> bool:

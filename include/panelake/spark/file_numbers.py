@@ -10,13 +10,10 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
-from panelake.spark.search import place_among
 
-
-def by_name(file: Column, names: Sequence[str]) -> Column:
-    """The number of a name that is one of the sorted names; any other is an error."""
-    number = place_among(file, names)
-    return F.when(file == name_of(number, names), number).otherwise(_moved())
+def checked(file: Column, name: str, number: int) -> Column:
+    """The number of the one name that all tuples of a frame have; another is an error."""
+    return F.when(file == name, F.lit(number)).otherwise(_moved())
 
 
 def by_partition(file: Column, files: Mapping[int, str], names: Sequence[str]) -> Column:

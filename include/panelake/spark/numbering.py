@@ -17,7 +17,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.spark.file_numbers import at_partition, by_partition, name_of
-from panelake.spark.search import place_among
 
 TUPLES_PER_RANGE = 1_000_000
 MAX_RANGES = 2_000
@@ -104,16 +103,15 @@ def numbered_in_place(frame: DataFrame, ordered: Sequence[Block], first: int, or
     return spread.withColumn("_seq", offset + index).withColumn(file, name_of(F.col(file), names))
 
 
-def numbered_by_place(
-    frame: DataFrame, ordered: Sequence[Block], first: int, file_number: Column, position: Column
-) -> DataFrame:
-    """The frame with `_seq` by each tuple's own place: a block's `partition` is its file's number, `start` its row.
+def place_among(value: Column, starts: Sequence[int]) -> Column:
+    """The index of the last of the sorted starts that is not above the value (0 below all), by halving."""
+    return _halved(value, starts, 0, len(starts))
 
-    Nothing is sorted and nothing depends on how Spark cuts the files, since the rows of a block ascend in time.
-    """
-    offsets = {}
-    for block in ordered:
-        offsets[block.partition] = first - block.start
-        first += block.count
-    table = F.array(*[F.lit(offsets.get(index, 0)).cast("bigint") for index in range(1 + max(offsets))])
-    return frame.withColumn("_seq", F.element_at(table, file_number + 1) + position)
+
+def _halved(value: Column, starts: Sequence[int], low: int, high: int) -> Column:
+    if high - low == 1:
+        return F.lit(low)
+    middle = (low + high) // 2
+    return F.when(value < starts[middle], _halved(value, starts, low, middle)).otherwise(
+        _halved(value, starts, middle, high)
+    )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
-from panelake.sources.files import plain_path
 from panelake.sources.source import FILE, POSITION, column
 from panelake.spark import file_numbers, numbering
 from panelake.spark.numbering import Block
 from panelake.stages.verdicts import Counts
 
-MOST_FILES = 64  # beyond, finding a file by its name in an expression costs more than counting its tuples
+MOST_FILES = 64  # each is read by a plan of its own; beyond, planning costs more than counting
 _PLACES = 4  # partitions beyond those that ranges would have: many small files are better gathered
 
 
@@ -21,8 +22,6 @@ def numbered(accepted: DataFrame, event_time: str, counts: Counts, first: int) -
     """The accepted tuples with `_seq`, by event time, then file, then position."""
     if not counts.accepted:
         return accepted.limit(0).withColumn("_seq", F.lit(0).cast("bigint"))
-    if counts.glances:
-        return _by_glance(accepted, event_time, counts, first)
     blocks = in_place(counts)
     if blocks:
         return numbering.numbered_in_place(accepted, blocks, first, [event_time, POSITION], FILE)
@@ -36,37 +35,54 @@ def numbered(accepted: DataFrame, event_time: str, counts: Counts, first: int) -
 
 def in_place(counts: Counts) -> list[Block]:
     """The blocks in time order where tuples can be numbered where they are; none where they must be moved."""
-    ranges = len(numbering.gather(counts.histogram).starts)
-    if counts.is_mixed or len(counts.blocks) > 2 * ranges + _PLACES:
+    if counts.is_mixed or _are_many(len(counts.blocks), counts):
         return []
     return numbering.in_time_order(list(counts.blocks.values())) or []
 
 
+def _are_many(places: int, counts: Counts) -> bool:
+    return places > 2 * len(numbering.gather(counts.histogram).starts) + _PLACES
+
+
 def is_in_order(counts: Counts) -> bool:
     """Whether tuples came in the order of their numbers, so that none had to be moved."""
-    if not counts.glances:
-        return bool(in_place(counts))
-    blocks = [Block(0, seen.file.path, seen.row, seen.count, seen.low, seen.high) for seen in counts.glances]
-    ascend = all(seen.ascends for seen in counts.glances)
-    return ascend and numbering.in_time_order([block for block in blocks if block.count]) is not None
+    return _ordered(counts) is not None if counts.glances else bool(in_place(counts))
 
 
-def _by_glance(accepted: DataFrame, event_time: str, counts: Counts, first: int) -> DataFrame:
-    """By the place in the file where files ascend and follow one another; names as Spark has them decide ties."""
-    # Spark lists local files with three slashes and names them in their tuples with one.
-    listed = [re.sub("^file:/+", "file:/", name) for name in accepted.inputFiles()]
-    addresses = {plain_path(name): name for name in listed}
-    names = sorted(addresses.values())
-    small = accepted.withColumn(FILE, file_numbers.by_name(column(FILE), names))
-    blocks = [
-        Block(names.index(name), name, seen.row, seen.count, seen.low, seen.high)
-        for seen in counts.glances
-        if (name := addresses[plain_path(seen.file.path)]) and seen.count
-    ]
-    ordered = numbering.in_time_order(blocks) if all(seen.ascends for seen in counts.glances) else None
+def numbered_files(frames: Sequence[DataFrame], event_time: str, counts: Counts, first: int) -> DataFrame:
+    """The tuples of each glance's file with `_seq`: by their place in it, where files ascend and follow one another."""
+    numbers = {seen.file.path: index for index, seen in enumerate(counts.glances)}
+    ordered = _ordered(counts)
     if ordered is None:
-        return _named(_gathered(small, event_time, counts, first), names)
-    return _named(numbering.numbered_by_place(small, ordered, first, column(FILE), column(POSITION)), names)
+        return _moved(frames, event_time, counts, first)
+    numbered = []
+    for block in ordered:
+        offset = F.lit(first - block.start).cast("bigint")
+        numbered.append(frames[numbers[block.file]].withColumn("_seq", offset + column(POSITION)))
+        first += block.count
+    return reduce(DataFrame.unionByName, numbered)
+
+
+def _moved(frames: Sequence[DataFrame], event_time: str, counts: Counts, first: int) -> DataFrame:
+    """Tuples gathered by time, the names of their files moved as numbers."""
+    # Spark lists local files with three slashes and names them in their tuples with one.
+    listed = {re.sub("^file:/+", "file:/", name): frame for frame in frames for name in frame.inputFiles()}
+    names = sorted(listed)
+    small = [
+        frame.withColumn(FILE, file_numbers.checked(column(FILE), name, names.index(name)))
+        for name, frame in listed.items()
+    ]
+    return _named(_gathered(reduce(DataFrame.unionByName, small), event_time, counts, first), names)
+
+
+def _ordered(counts: Counts) -> list[Block] | None:
+    """The files in the order of their tuples; None where rows do not ascend, two files mingle, or many are small."""
+    filled = [seen for seen in counts.glances if seen.count]
+    if _are_many(len(filled), counts) or not all(seen.ascends for seen in filled):
+        return None
+    return numbering.in_time_order(
+        [Block(0, seen.file.path, seen.row, seen.count, seen.low, seen.high) for seen in filled]
+    )
 
 
 def _gathered(frame: DataFrame, event_time: str, counts: Counts, first: int) -> DataFrame:

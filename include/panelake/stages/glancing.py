@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from panelake.slices import Slice
 from panelake.sources.inputs import SliceInput
 from panelake.sources.source import Reader
 from panelake.stages.bronze_order import MOST_FILES
 from panelake.stages.verdicts import Counts, Rules
 
+_PLAIN = re.compile(r"[\w./:=+-]*", re.ASCII)
+
 
 def counted(reader: Reader, chosen: SliceInput, rules: Rules, part: Slice) -> Counts | None:
     """The counts of a slice whose every tuple is its own and accepted; None where tuples must be looked at."""
     if rules.where or rules.unique or not 0 < len(chosen.files) <= MOST_FILES:
+        return None
+    # Spark escapes other characters in the names it orders tuples by.
+    if not all(_PLAIN.fullmatch(taken.file.path) for taken in chosen.files):
         return None
     counts = Counts(part)
     for taken in chosen.files:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark import StorageLevel
@@ -25,10 +25,20 @@ from panelake.numbers import NumberRange, Numbers, covering
 from panelake.slices import Slice
 from panelake.sources import source
 from panelake.sources.conversion import EXTRA, MISSING
+from panelake.sources.source import column
 from panelake.stages import arrivals, bronze_order, filtering, glancing, intake, outcome, renumbering
+from panelake.stages.counting import count
 from panelake.stages.filtering import Filtering
 from panelake.stages.refused_filters import filters_refuse
-from panelake.stages.verdicts import Counts, Rules, classified, count, reaches_filters, with_raw_of_bad_ones
+from panelake.stages.verdicts import (
+    ACCEPTED,
+    VERDICT,
+    Counts,
+    Rules,
+    classified,
+    reaches_filters,
+    with_raw_of_bad_ones,
+)
 from panelake.streams import Stream
 
 
@@ -134,7 +144,8 @@ def _written(job: _Ingest, tuples: DataFrame, counts: Counts, numbers: Numbers, 
     given = numbers.reserve(name, part, counts.accepted, allow_gap=context.allow_gap, restate=context.restate)
     job.taken.keep()
     forgotten, gone = left_out(catalog, name, part)
-    written = outcome.write_bronze(catalog.bronze(name), job.declared, tuples, counts, given, gone)
+    numbered = _numbered(job, tuples, counts, given)
+    written = outcome.write_bronze(catalog.bronze(name), job.declared, numbered, given, gone)
     kept = outcome.write_quarantine(catalog, name, job.declared, tuples, counts)
     held = outcome.write_held(catalog, name, job.declared, tuples, counts)
     forgotten = counts.accepted - written if gone is not None and job.taken.is_refreshed else forgotten
@@ -147,6 +158,26 @@ def _written(job: _Ingest, tuples: DataFrame, counts: Counts, numbers: Numbers, 
     if counts.quarantined[EXTRA] or counts.quarantined[MISSING]:
         details["drift"] = outcome.drift_names(tuples, (EXTRA, MISSING))
     return Entry(part, "ingest", name, "done", written, details=details)
+
+
+def _numbered(job: _Ingest, tuples: DataFrame, counts: Counts, given: NumberRange) -> DataFrame:
+    """The accepted tuples with their numbers; where glances told all, each file is read on its own."""
+    event_time = job.declared.event_time
+    if not counts.glances or not counts.accepted:
+        accepted = tuples.where(column(VERDICT) == ACCEPTED)
+        return bronze_order.numbered(accepted, event_time, counts, given.first)
+    frames = [
+        arrivals.read(
+            job.context.spark,
+            job.reader,
+            job.declared,
+            replace(job.taken.chosen, files=(taken,)),
+            job.part,
+            whole=False,
+        )
+        for taken in job.taken.chosen.files
+    ]
+    return bronze_order.numbered_files(frames, event_time, counts, given.first)
 
 
 def _require_written(name: str, counts: Counts, *written: int) -> None:

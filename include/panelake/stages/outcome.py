@@ -13,7 +13,6 @@ from panelake.numbers import NumberRange
 from panelake.slices import Slice
 from panelake.sources.source import DETAIL, FILE, POSITION, RAW, as_json, column
 from panelake.spark.delta import SLICE, replace_counted
-from panelake.stages import bronze_order
 from panelake.stages.arrivals import QUEUED
 from panelake.stages.verdicts import ACCEPTED, HELD, QUARANTINED, REASON, VERDICT, Counts
 from panelake.streams import Stream
@@ -21,12 +20,10 @@ from panelake.streams import Stream
 _DRIFT_NAMES = 20
 
 
-def write_bronze(  # noqa: PLR0917 - one table, and what it is written from
-    address: str, declared: Stream, tuples: DataFrame, counts: Counts, given: NumberRange, gone: Column | None = None
+def write_bronze(
+    address: str, declared: Stream, numbered: DataFrame, given: NumberRange, gone: Column | None = None
 ) -> int:
     """Accepted tuples with their numbers, without those forgotten since; give how many were written."""
-    accepted = tuples if counts.glances else tuples.where(column(VERDICT) == ACCEPTED)
-    numbered = bronze_order.numbered(accepted, declared.event_time, counts, given.first)
     numbered = numbered if gone is None else numbered.where(~gone)
     columns = [column(name) for name in declared.columns]
     statistics = [declared.event_time, "_seq", SLICE]

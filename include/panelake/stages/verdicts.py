@@ -12,20 +12,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.durations import format_duration
 from panelake.language.stream_filters import StreamFilter
 from panelake.slices import Slice
 from panelake.sources.glance import Glance
-from panelake.sources.source import BLOCK, FAULT, FILE, RAW, column, nothing
-from panelake.spark.numbering import Block, bucket_width
-from panelake.stages.filtering import DROPPED, OUTCOME, Filtering
+from panelake.sources.source import FAULT, RAW, column, nothing
+from panelake.spark.numbering import Block
+from panelake.stages.filtering import DROPPED, Filtering
 
 ACCEPTED, FILTERED, QUARANTINED, HELD, ELSEWHERE = "accepted", "filtered", "quarantined", "held", "elsewhere"
 VERDICT, REASON, RELEASED, DUPLICATE, MINE = "_verdict", "_reason", "_released", "_duplicate", "_mine"
-_PARTITION, _BUCKET = "_partition", "_bucket"
 
 
 @dataclass(frozen=True)
@@ -160,63 +159,3 @@ def _time_fault(time: Column, rules: Rules, part: Slice) -> Column:
         .when(F.lit(part.start) - time > rules.lateness, too_late)
         .otherwise(nothing())
     )
-
-
-def count(tuples: DataFrame, rules: Rules, part: Slice, filtering: Filtering) -> Counts:
-    """One job: tuples by verdict and reason, accepted ones by partition and time bucket, sampled ones by outcome."""
-    time = F.unix_micros(column(rules.event_time))
-    width = bucket_width(part.start, part.end)
-    accepted = F.col(VERDICT) == ACCEPTED
-    bucket = F.when(accepted, time - F.pmod(time - part.start, F.lit(width)))
-    outcome = filtering.outcome(F.col(VERDICT).isin(ACCEPTED, FILTERED))
-    sampled = [] if outcome is None else [outcome.alias(OUTCOME)]
-    place = F.spark_partition_id().alias(_PARTITION)
-    groups = tuples.groupBy(VERDICT, REASON, RELEASED, FILE, BLOCK, place, bucket.alias(_BUCKET), *sampled)
-    usable = F.when(F.col(FAULT).isNull(), time)
-    rows = groups.agg(F.count(F.lit(1)).alias("n"), F.min(usable).alias("low"), F.max(usable).alias("high")).collect()
-    return tallied(rows, part)
-
-
-def tallied(rows: Iterable[Row], part: Slice) -> Counts:
-    """The counts of the grouped rows."""
-    counts = Counts(part)
-    for row in rows:
-        _add_span(counts, row)
-        if row[VERDICT] == ELSEWHERE:
-            continue
-        if row[RELEASED]:
-            counts.released += row["n"]
-        else:
-            counts.read += row["n"]
-        if OUTCOME in row and row[OUTCOME] is not None:
-            counts.outcomes[row[OUTCOME]] += row["n"]
-        if row[VERDICT] == ACCEPTED:
-            _add_accepted(counts, row)
-        elif row[VERDICT] == HELD:
-            counts.held += row["n"]
-        else:
-            (counts.filtered if row[VERDICT] == FILTERED else counts.quarantined)[row[REASON]] += row["n"]
-    return counts
-
-
-def _add_accepted(counts: Counts, row: Row) -> None:
-    counts.histogram[row[_BUCKET]] += row["n"]
-    if row[_BUCKET] < counts.part.start:
-        counts.late += row["n"]
-        counts.late_high = row["high"] if counts.late_high is None else max(counts.late_high, row["high"])
-    counts.low = row["low"] if counts.low is None else min(counts.low, row["low"])
-    counts.high = row["high"] if counts.high is None else max(counts.high, row["high"])
-    block = Block(row[_PARTITION], row[FILE], row[BLOCK], row["n"], row["low"], row["high"])
-    known = counts.blocks.get(block.partition)
-    counts.is_mixed |= known is not None and (known.file, known.start) != (block.file, block.start)
-    counts.blocks[block.partition] = block if known is None else known.joined(block)
-
-
-def _add_span(counts: Counts, row: Row) -> None:
-    """The span of all usable tuples of a file, whichever slice they belong to."""
-    if row[RELEASED]:
-        return
-    known = counts.spans.get(row[FILE])
-    own = None if row["low"] is None else (row["low"], row["high"])
-    both = [span for span in (known, own) if span is not None]
-    counts.spans[row[FILE]] = (min(low for low, _ in both), max(high for _, high in both)) if both else None
