@@ -274,6 +274,22 @@ def test_an_older_slice_after_a_newer_one_completes_the_newer_windows(folder: Pa
     assert got == {place: n for place, n in everything.items() if place[0] <= last_reached * SECOND}
 
 
+def test_sixty_queries_are_answered_in_one_job(folder: Path, spark: SparkSession) -> None:
+    """As many conditions and keys as queries: none may make an expression or a plan too deep to send."""
+    select = "SELECT area + {0} AS area, count(*) AS n FROM s [RANGE 20 SECONDS SLIDE 20 SECONDS] WHERE speed > {0}"
+    queries = {f"q{at}": f"{select.format(at)} GROUP BY area + {at} HAVING count(*) > {at % 2}" for at in range(60)}
+    world = World(folder / "sixty", spark, **queries)
+    world.tuples = [tuple_at(at, speed=float(at)) for at in range(0, 60, 2)]
+    world.run(0)
+    for at in range(60):
+        expected = {
+            (end * SECOND, 1 + at): n
+            for end in (20, 40, 60)
+            if (n := sum(end - 20 <= second < end and second > at for second in range(0, 60, 2))) > at % 2
+        }
+        assert counted(world.rows(f"q{at}", 0)) == expected, at
+
+
 def test_an_overflowing_sum_refuses_the_slice(folder: Path, spark: SparkSession) -> None:
     query = "SELECT sum(CAST(speed AS BIGINT) * 1000000000) AS t FROM s [RANGE 20 SECONDS SLIDE 10 SECONDS]"
     world = World(folder / "overflow", spark, q=query)
