@@ -42,6 +42,13 @@ def test_entries_come_by_slice_stage_and_subject(ledger):
     assert ledger.of_slice(SECOND)["ingest", "traffic"].details == {"read": 2}
 
 
+def test_entries_within_a_range_are_those_of_slices_that_overlap_it(ledger):
+    parts = [Slice(start, start + 60) for start in range(0, 600, 60)]
+    ledger.record([Entry(part, "ingest", "traffic", "done", 1) for part in [*parts, Slice(0, 600)]])
+    found = ledger.entries(stage="ingest", subject="traffic", within=Slice(119, 180))
+    assert [entry.slice for entry in found] == [Slice(0, 600), parts[1], parts[2]]
+
+
 def test_entries_of_many_writers_at_once_are_all_kept(ledger):
     parts = [Slice(start, start + 60) for start in range(0, 60 * 24, 60)]
     with ThreadPoolExecutor(4) as threads:

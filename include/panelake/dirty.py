@@ -18,6 +18,7 @@ from panelake.catalog import Catalog
 from panelake.slices import Slice, format_instant, to_datetime, to_microseconds
 
 _INSTANT = tables.timestamp_type()
+_ADDITIONS = ("late", "early", "history")
 DIRTY = pa.schema([
     ("stream", pa.string()),
     ("slice_start", _INSTANT),
@@ -40,6 +41,11 @@ class DirtyRange:
     why: str
     tuples: int
     keys: str | None = None
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether tuples came and none went: windows then change for the groups of the slice's tuples alone."""
+        return self.why in _ADDITIONS
 
 
 class DirtySet:

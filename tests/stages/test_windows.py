@@ -16,6 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from panelake import tables
 from panelake.context import Context
+from panelake.dirty import DirtyRange, DirtySet
 from panelake.errors import GateRefusedError
 from panelake.flow import stage_named
 from panelake.ledger import Entry
@@ -272,6 +273,44 @@ def test_an_older_slice_after_a_newer_one_completes_the_newer_windows(folder: Pa
     everything = expected_counts(tuples, 90, 30, ends_at_seconds(range(3)))
     last_reached = 54 + 90
     assert got == {place: n for place, n in everything.items() if place[0] <= last_reached * SECOND}
+
+
+def test_windows_of_tuples_that_went_are_answered_for_every_group(folder: Path, spark: SparkSession) -> None:
+    """
+    minute   0 (ingested anew: area 2 and what it had late are there no more)   1
+    Windows of minute 1 that reach back must lose area 2, though no tuple of it is left to say so.
+    """
+    world = World(folder / "gone", spark, q=COUNT.format(90, 30))
+    world.tuples = [tuple_at(at, area=area) for at in range(0, 120, 10) for area in (1, 2)]
+    for minute in range(2):
+        world.run(minute)
+        world.answered(minute)
+    left = [row for row in world.tuples if row["ts"] >= MINUTE or row["area"] == 1]
+    DeltaTable(world.context.catalog.bronze("s")).delete("area = 2 AND ts < '1970-01-01T00:01:00Z'")
+    known = DirtyRange(minute_slice(0), -MINUTE, MINUTE, "restated", 6)
+    DirtySet(world.context.catalog).mark("s", minute_slice(0), [known])
+    world.stage("panes", 0)
+    (entry, _) = world.stage("windows", 0)
+    everything = expected_counts(left, 90, 30, ends_at_seconds(range(2)))
+    assert counted(world.rows("q", 0)) == everything
+    assert entry.details["ends"] == [-30 * SECOND, 120 * SECOND]
+    assert "restated" not in entry.details
+
+
+def test_sixty_queries_are_answered_in_one_job(folder: Path, spark: SparkSession) -> None:
+    """As many conditions as queries: they may not make an expression too deep to send."""
+    select = "SELECT area, count(*) AS n FROM s [RANGE 20 SECONDS SLIDE 20 SECONDS] WHERE speed > {} GROUP BY area"
+    queries = {f"q{at}": f"{select.format(at)} HAVING count(*) > {at % 2}" for at in range(60)}
+    world = World(folder / "sixty", spark, **queries)
+    world.tuples = [tuple_at(at, speed=float(at)) for at in range(0, 60, 2)]
+    world.run(0)
+    for at in range(60):
+        expected = {
+            (end * SECOND, 1): n
+            for end in (20, 40, 60)
+            if (n := sum(end - 20 <= second < end and second > at for second in range(0, 60, 2))) > at % 2
+        }
+        assert counted(world.rows(f"q{at}", 0)) == expected, at
 
 
 def test_an_overflowing_sum_refuses_the_slice(folder: Path, spark: SparkSession) -> None:

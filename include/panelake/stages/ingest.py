@@ -198,10 +198,19 @@ def _dirty(job: _Ingest, counts: Counts) -> list[DirtyRange]:
     if counts.high is not None and counts.high >= part.end:
         ranges.append(DirtyRange(part, part.end, counts.high + 1, "early", counts.accepted))
     if job.taken.is_refreshed or job.context.restate:
-        ranges.append(DirtyRange(part, part.start, part.end, "restated", counts.accepted))
+        ranges.append(DirtyRange(part, *_span_before(job), "restated", counts.accepted))
     elif not job.taken.is_newest and counts.accepted > counts.late:
         ranges.append(DirtyRange(part, part.start, part.end, "history", counts.accepted - counts.late))
     return ranges
+
+
+def _span_before(job: _Ingest) -> tuple[int, int]:
+    """The event times that the slice's tuples had before it was ingested anew: some may be there no more."""
+    part, entry = job.part, job.context.ledger.of_slice(job.part).get(("ingest", job.name))
+    before = entry.details if entry else {}
+    late, last = before.get("late_from"), before.get("high")
+    low = part.start if late is None else min(late, part.start)
+    return low, part.end if last is None else max(last + 1, part.end)
 
 
 def _details(job: _Ingest, counts: Counts, given: NumberRange) -> dict[str, Any]:

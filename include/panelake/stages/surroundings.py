@@ -24,18 +24,23 @@ _SECOND = 1_000_000
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The stream's slices in reach, the entries of their panes, and those published of the windows that may change."""
+    """The stream's slices in reach, the entries of their panes, and those published of the windows that may change.
+
+    `remade` are the event times from which tuples of the slice may have gone.
+    """
 
     known: list[Ingested]
     panes: list[Entry]
     published: list[Entry]
+    remade: Slice | None
 
 
 def surroundings(context: Context, stream: str, part: Slice, queries: Sequence[AggregateQuery]) -> Surroundings:
     """Read what concerns the slice; late tuples of its windows may lie in any later slice."""
     ledger = context.ledger
     near = ingested_slices(ledger.entries(stage="ingest", subject=stream, within=part), stream)
-    changed = changed_span(near, part)
+    remade = remade_span(context, stream, part, near)
+    changed = remade or changed_span(near, part)
     longest = max((query.window.range for query in queries if query.window.kind == "TS"), default=0)
     future = context.workspace.streams[stream].future
     starts = [changed.start - longest - future - part.length, *_row_starts(context, stream, part, near, queries)]
@@ -44,6 +49,7 @@ def surroundings(context: Context, stream: str, part: Slice, queries: Sequence[A
         ingested_slices(ledger.entries(stage="ingest", subject=stream, within=reach), stream),
         ledger.entries(stage="panes", subject=stream, within=reach),
         ledger.entries(stage="publish", within=Slice(changed.start, changed.end + longest)),
+        remade,
     )
 
 
@@ -61,10 +67,21 @@ def _row_starts(
     return found or [_FIRST]
 
 
-def is_remade(context: Context, stream: str, part: Slice) -> bool:
-    """Whether tuples may have gone from the slice since its windows were published: it was ingested anew."""
-    pending = DirtySet(context.catalog).pending(stream)
-    return any(one.why == "restated" and part.start <= one.slice.start and one.slice.end <= part.end for one in pending)
+def remade_span(context: Context, stream: str, part: Slice, known: Sequence[Ingested]) -> Slice | None:
+    """Event times from which tuples of the slice may have gone since its windows were published; None where none did.
+
+    A slice that was ingested anew, or of which tuples were forgotten, has none of them left to tell their groups.
+    """
+    mine = [one for one in DirtySet(context.catalog).pending(stream) if _covers(part, one.slice)]
+    if all(one.only_adds for one in mine):
+        return None
+    changed = changed_span(known, part)
+    low, high = min(one.low for one in mine), max(one.high for one in mine)
+    return Slice(min(changed.start, low), max(changed.end, high))
+
+
+def _covers(part: Slice, one: Slice) -> bool:
+    return part.start <= one.start and one.end <= part.end
 
 
 def changed_spans(

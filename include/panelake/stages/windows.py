@@ -32,7 +32,6 @@ from panelake.spark.slide import CHANGED, END, QUERY, START, WindowTask, slide_p
 from panelake.stages.due import (
     Due,
     answered_slices,
-    changed_span,
     due_in_rows,
     due_in_time,
     few_ranges,
@@ -46,7 +45,7 @@ from panelake.stages.pane_sets import plan_of
 from panelake.stages.panes import ROW, SET, UNIT
 from panelake.stages.registry import register_new
 from panelake.stages.sketches import with_sketches
-from panelake.stages.surroundings import Surroundings, changed_spans, is_remade, surroundings
+from panelake.stages.surroundings import Surroundings, changed_spans, surroundings
 from panelake.staging import staged_rows
 
 
@@ -114,7 +113,7 @@ def _due(
     context: Context, name: str, part: Slice, queries: Sequence[AggregateQuery], around: Surroundings
 ) -> dict[str, Due]:
     """Each query's due windows."""
-    remade = is_remade(context, name, part)
+    remade = around.remade
     spans = [] if remade else changed_spans(context, name, part, around.known, queries)
     due = {}
     for query in queries:
@@ -122,7 +121,7 @@ def _due(
         if query.window.kind == "ROW":
             due[query.name] = due_in_rows(window, around.known, part)
         elif remade:
-            due[query.name] = remade_in_time(window, changed_span(around.known, part), answered)
+            due[query.name] = remade_in_time(window, remade, answered)
         else:
             due[query.name] = due_in_time(window, part, spans, answered)
     return due
