@@ -90,8 +90,11 @@ def replace_combinations(address: str, staged: ds.Dataset | None, schema: pa.Sch
     def commit() -> int:
         table = DeltaTable(address)
         rows = table.to_pyarrow_dataset()
+        if not owned.sql():
+            return 0
         if rows.count_rows(filter=owned.filter()) == 0:
-            tables.overwrite(table, _fresh(staged, schema), owned.sql())
+            if staged is not None and staged.count_rows():
+                tables.overwrite(table, _fresh(staged, schema), owned.sql())
         else:
             _revise(table, rows.to_table(filter=owned.filter()), staged, schema, owned)
         return int(DeltaTable(address).to_pyarrow_dataset().count_rows(filter=owned.filter()))

@@ -115,8 +115,9 @@ def _with_state(rows: pa.Table, state: pa.RecordBatch | None) -> pa.Table:
     empty |= {name: pa.nulls(rows.num_rows, pa.binary()) for name in (STATE, HELD)}
     for name, column in empty.items():
         rows = rows.append_column(name, column)
-    if state is None:
-        return rows
+    if state is None:  # as Spark gives them where no state comes with them: a hash is never NULL
+        place = rows.schema.get_field_index(KEY)
+        return rows.cast(rows.schema.set(place, pa.field(KEY, pa.int64(), nullable=False)))
     first = dict.fromkeys(rows.column_names) | {TS: -(2**63), STREAM: 0, SEQ: 0, PARTITION: 0}
     first |= {name: state[name][0].as_py() for name in (STATE, HELD)}
     return pa.concat_tables([pa.Table.from_pylist([first], schema=rows.schema), rows]).combine_chunks()

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from panelake.context import Context
-from panelake.language.query import AggregateQuery
+from panelake.language.parser import Query
+from panelake.language.query import AggregateQuery, JoinQuery
+from panelake.repairs import pending_repairs
 from panelake.slices import Slice
 from panelake.stages.known_slices import Ingested
 
@@ -30,14 +32,23 @@ def needed(context: Context, stream: str, known: Sequence[Ingested]) -> Needed:
     What an ingested slice that is not published will read is counted in the same way from its earliest tuple.
     """
     queries = context.workspace.queries_of(stream)
-    open_slices = [one for one in known if one.slice not in _published(context, queries)]
+    joins = [join for join in context.workspace.joins.values() if stream in join.reads]
+    open_slices = [one for one in known if one.slice not in _published(context, [*queries, *joins])]
     newest = max(one.slice.end for one in known) - context.workspace.streams[stream].lateness
-    times = [newest, *(one.low for one in open_slices)]
+    times = [newest, *(one.low for one in open_slices), *_unrepaired(context, joins)]
     numbers = [max(one.end for one in known), *(one.first for one in open_slices)]
-    return Needed(min(times) - _longest(queries, "TS"), min(numbers) - _longest(queries, "ROW"))
+    longest = max([_longest(queries, "TS"), *(join.longest_range for join in joins)])
+    return Needed(min(times) - longest, min(numbers) - _longest(queries, "ROW"))
 
 
-def _published(context: Context, queries: Sequence[AggregateQuery]) -> set[Slice]:
+def _unrepaired(context: Context, joins: Sequence[JoinQuery]) -> list[int]:
+    """From when on joins may lack results that only bronze can bring back."""
+    names = {join.name for join in joins}
+    repairs = [repair for repair in pending_repairs(context) if repair.query in names]
+    return [min(known.low, repair.slices[0].start) for repair in repairs for known in repair.ranges]
+
+
+def _published(context: Context, queries: Sequence[Query]) -> set[Slice]:
     """The slices that every query of the stream has answers of; a stream without queries has none to wait for."""
     if not queries:
         return {entry.slice for entry in context.ledger.entries(stage="ingest", subject="")}

@@ -139,7 +139,13 @@ def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     for batch in batches:
         waiting.append(batch)
         if sum(one.num_rows for one in waiting) >= _GATHERED:
-            yield pa.Table.from_batches(waiting).combine_chunks()
+            yield _together(waiting)
             waiting = []
     if any(one.num_rows for one in waiting):
-        yield pa.Table.from_batches(waiting).combine_chunks()
+        yield _together(waiting)
+
+
+def _together(batches: list[pa.RecordBatch]) -> pa.Table:
+    """One table whose every column may be NULL: whether Spark says so differs from slice to slice."""
+    rows = pa.Table.from_batches(batches).combine_chunks()
+    return rows.cast(pa.schema([field.with_nullable(True) for field in rows.schema]))  # noqa: FBT003 - its signature

@@ -77,12 +77,13 @@ def sources(need: Need, known: Iterable[Ingested], entries: Iterable[Entry], str
         if need.concerns(one):
             usable = need.pane_set.stored and wanted <= _states(held.get(one.slice), one, need.pane_set)
             if one.pruned and not usable:
-                raise PrunedError(_gone(stream, one.slice))
+                raise PrunedError(pruned_message(stream, one.slice))
             (found.stored if usable else found.raw).append(one.slice)
     return found if found.stored or found.raw else Sources(need, raw=[part])
 
 
-def _gone(stream: str, part: Slice) -> str:
+def pruned_message(stream: str, part: Slice) -> str:
+    """What to do where tuples are needed that retention has deleted."""
     return (
         f"stream {stream}: windows reach into slice {part}, whose tuples were deleted by retention.bronze. Bring them"
         f" back from the source with --again --from {format_instant(part.start)} --to {format_instant(part.end)}, and"
