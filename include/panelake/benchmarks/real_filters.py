@@ -104,7 +104,7 @@ class _Runs:
 
     def learning(self, way: Filtering, number: int) -> tuple[Spent, Filtering]:
         """What a part took that is learned from, and the way for the next."""
-        every = sampling(self._count // PARTS if way.before.samples else 0)
+        every = sampling(self._count // PARTS if way.before.samples else 0, way.before.profile.weight)
         took, way, sample = self.timed(replace(way, every=every), number, probing=True)
         after = resume(way.learned(_SLICE, "log", self._count // PARTS, sample).after, way.chain)
         return took, replace(way, before=after, used=after.order)

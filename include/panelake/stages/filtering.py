@@ -143,7 +143,7 @@ def opened(memory: FilterMemory, name: str, part: Slice, plain: Filtering, *, an
     last = memory.last("stream", name, apart_from=part)
     before = known_filters.resume(own.before if own else last.after if last else None, plain.chain)
     turn = own.turn if own else last.turn + 1 if last else 0
-    every = sampling(last.tuples if last else 0)
+    every = sampling(last.tuples if last else 0, before.profile.weight)
     return replace(plain, before=before, used=before.order, every=every, turn=turn)
 
 
