@@ -32,8 +32,7 @@ from panelake.spark.python_filters import judged_by, timed_by
 
 DROPPED, OUTCOME = "_dropped", "_outcome"
 _WANTED = "_wanted"
-_PROBED = 20_000
-_TIMED = 2_000
+_PROBED, _TIMED = 5_000, 2_000
 _TRUE = True
 
 
