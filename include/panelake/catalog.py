@@ -53,7 +53,7 @@ class Catalog:
     @property
     def filters(self) -> str:
         """What is known of streams' and queries' filters, a row a slice."""
-        return f"{self.warehouse}/state/filters"
+        return self.ledger("filters")
 
     @property
     def quality(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from panelake.benchmarks import real_filters
+from panelake.benchmarks.timing import Spent
 from panelake.filters.chain import can_move
 from panelake.stages.filtering import as_written
 
@@ -17,10 +18,12 @@ def test_all_six_filters_may_change_places():
 
 def test_targets_are_told_from_the_seconds():
     seconds = {"written": [10.0] * 10, "best": [2.0] * 10, "cold": [6.0, *[2.2] * 9], "remembered": [2.1] * 10}
-    found = real_filters.results(seconds, [[0]], {"written": 3.0, "best": 1.0}, 100)
+    took = {name: [Spent(one, 2 * one) for one in parts] for name, parts in seconds.items()}
+    found = real_filters.results(took, [[0]], {"written": 3.0, "best": 1.0}, 100)
     assert found["ratios"]["gap closed after the first tenth"] == 0.975
     assert found["ratios"]["gap closed in the first tenth, learning included"] == 0.5
     assert found["ratios"]["remembered, above best"] == 0.05
     assert found["ratios"]["cold, above best"] == 0.29
     reached = {name: one["reached"] for name, one in found["targets"].items()}
     assert list(reached.values()) == [True, False, False]
+    assert found["ratios by processor time"] == found["ratios"]

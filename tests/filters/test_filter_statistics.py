@@ -76,6 +76,12 @@ def test_a_sample_is_no_larger_than_what_a_profile_remembers(tuples, every):
     assert filter_chain.sampling(tuples) == every
 
 
+def test_where_much_is_known_fewer_tuples_are_sampled():
+    assert filter_chain.sampling(10_000_000, 5_000) == 10_000
+    assert filter_chain.sampling(50_000, 5_000) == 100
+    assert filter_chain.sampling(10_000_000, 100) == 2_000
+
+
 def test_one_tuple_in_none_cannot_be_sampled():
     with pytest.raises(ValueError, match="one tuple in 0 cannot be sampled"):
         filter_chain.sampled(None, ["id"], every=0)

@@ -105,7 +105,7 @@ def test_one_filter_is_neither_sampled_nor_remembered(tmp_path, spark_server):
     world.land("a.parquet", [(1, 10.0, 1), (2, 60.0, 2), (3, None, 3)])
     entry = world.ingest(minute(0))
     assert entry.details["filtered"] == {"speed < 50": 2}
-    assert not (world.folder / "warehouse" / "state").exists()
+    assert not (world.folder / "warehouse" / "ledger" / "filters").exists()
 
 
 def test_a_filter_that_can_raise_stays_behind_its_guard_and_is_mended_where_it_has_none(tmp_path, spark_server):

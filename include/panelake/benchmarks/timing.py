@@ -62,7 +62,7 @@ def least(many: Iterable[Spent]) -> Spent:
 
 
 def _server_seconds() -> float:
-    """Processor seconds that the local server and its Python workers have used so far."""
+    """Processor seconds that the local server and its Python workers, ended ones too, have used so far."""
     record = load_record()
     process = record.process.process() if record else None
     if process is None:
@@ -71,5 +71,5 @@ def _server_seconds() -> float:
     for one in (process, *process.children(recursive=True)):
         with suppress(psutil.NoSuchProcess):
             times = one.cpu_times()
-            used += times.user + times.system
+            used += times.user + times.system + times.children_user + times.children_system
     return used

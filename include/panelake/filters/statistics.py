@@ -20,13 +20,14 @@ from panelake.kernels.filter_order.profile import Profile
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 Sample = tuple[Integers, Integers]
+COSTS_EVERY = 64
 
 
 @dataclass(frozen=True)
 class FilterStatistics:
     """All that is known of a chain of conditions: a value, stored after a slice and resumed by the next.
 
-    `costs` are seconds a tuple, NaN until measured; `samples` counts those learned from since the last great change.
+    `costs` are seconds a tuple, NaN until measured; `samples` counts those learned from.
     """
 
     conditions: tuple[str, ...]
@@ -41,8 +42,8 @@ class FilterStatistics:
 
     @property
     def wants_costs(self) -> bool:
-        """Whether costs are to be measured: at first, once more when all is warm, and after a change."""
-        return self.samples <= 1
+        """Whether costs are to be measured: at first, and every now and then."""
+        return self.samples % COSTS_EVERY == 0
 
     @property
     def assumed_costs(self) -> Doubles:
@@ -107,9 +108,7 @@ def learn(
 ) -> FilterStatistics:
     """The statistics with a sample's outcomes and, if measured, new costs; the order for what comes next."""
     known = statistics if costs is None else statistics.with_costs(costs)
-    profile = profiles.absorb(known.profile, *sample)
-    is_change = known.samples > 0 and profile.weight == float(sample[1].sum()) > 0
-    observed = replace(known, profile=profile, samples=1 if is_change else known.samples + 1)
+    observed = replace(known, profile=profiles.absorb(known.profile, *sample), samples=known.samples + 1)
     return replace(observed, profile=profiles.reorder(observed.profile, observed.assumed_costs, _segments(chain)))
 
 

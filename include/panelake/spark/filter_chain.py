@@ -35,9 +35,13 @@ def filtered(frame: DataFrame, statistics: FilterStatistics) -> DataFrame:
     return frame.where(kept(statistics)) if statistics.conditions else frame
 
 
-def sampling(tuples: int) -> int:
-    """One tuple in how many to sample: a hundred, more where that would be more than a profile remembers."""
-    return max(SAMPLED_EVERY, tuples // profiles.LIMIT)
+def sampling(tuples: int, known: float = 0.0) -> int:
+    """One tuple in how many to sample: a hundred, more where that would be more than a profile remembers.
+
+    Where as many tuples are `known` as it remembers, a fifth of that is enough to notice a change.
+    """
+    wanted = profiles.LIMIT // 5 if known >= profiles.LIMIT / 2 else profiles.LIMIT
+    return max(SAMPLED_EVERY, tuples // wanted)
 
 
 def sampled(frame: DataFrame, position: Sequence[str], every: int = SAMPLED_EVERY, seed: int = 0) -> DataFrame:

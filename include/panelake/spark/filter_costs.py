@@ -22,7 +22,7 @@ from panelake.filters.chain import Placed
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
-TUPLES = 10_000
+TUPLES = 3_000
 # The clock does not tell shorter times apart.
 LEAST = 5e-9
 _FEWEST = 20

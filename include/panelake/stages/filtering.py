@@ -32,8 +32,7 @@ from panelake.spark.python_filters import judged_by, timed_by
 
 DROPPED, OUTCOME = "_dropped", "_outcome"
 _WANTED = "_wanted"
-_PROBED = 20_000
-_TIMED = 2_000
+_PROBED, _TIMED = 5_000, 2_000
 _TRUE = True
 
 
@@ -143,7 +142,7 @@ def opened(memory: FilterMemory, name: str, part: Slice, plain: Filtering, *, an
     last = memory.last("stream", name, apart_from=part)
     before = known_filters.resume(own.before if own else last.after if last else None, plain.chain)
     turn = own.turn if own else last.turn + 1 if last else 0
-    every = sampling(last.tuples if last else 0)
+    every = sampling(last.tuples if last else 0, before.profile.weight)
     return replace(plain, before=before, used=before.order, every=every, turn=turn)
 
 
