@@ -21,7 +21,7 @@ from panelake.spark.delta import DATE, read_slices
 from panelake.spark.delta import SLICE as BRONZE_SLICE
 from panelake.spark.join_worker import KEY, OWN, SEQ, SLICE, STREAM, TS
 from panelake.stages.due import answered_slices
-from panelake.stages.known_slices import Ingested, ingested_slices, inside
+from panelake.stages.known_slices import Ingested, ingested_slices, inside, require_kept
 
 _EXACT_CODES = {"bigint": "CAST({} AS BIGINT)", "date": "CAST(unix_date({}) AS BIGINT)"}
 
@@ -167,6 +167,7 @@ def _stream_tuples(context: Context, reach: JoinReach, place: int) -> DataFrame:
 
 def _read(context: Context, reach: JoinReach, stream: JoinStream) -> DataFrame:
     """The slices in reach, and of those only the ones that may be read."""
+    require_kept(stream.stream, reach.slices_of(stream.stream))
     wanted = [one.slice for one in reach.slices_of(stream.stream)]
     low, high = (min(wanted).start, max(wanted).start + 1) if wanted else (reach.part.start, reach.part.start)
     frame = read_slices(context.spark, context.catalog.bronze(stream.stream), low, high)
