@@ -21,7 +21,7 @@ def report(workspace: Workspace) -> DAG:
     with DAG(
         dag_id=dag_id(workspace, "report"),
         description=f"the quality report of {workspace.root}",
-        schedule=AssetAny(*(gold_asset(workspace, query) for query in sorted(workspace.queries))),
+        schedule=AssetAny(*(gold_asset(workspace, query) for query in workspace.all_queries)),
         max_active_runs=1,
         tags=["panelake", workspace.name],
         doc_md=__doc__,
@@ -47,6 +47,6 @@ def recheck(workspace: Workspace) -> DAG:
 
 
 for each in scheduled_workspaces():
-    if each.queries:
+    if each.all_queries:
         globals()[dag_id(each, "report")] = report(each)
         globals()[dag_id(each, "recheck")] = recheck(each)

@@ -40,7 +40,8 @@ def commands(first_word: str) -> list[list[str]]:
 def town(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("readme")
     (folder / "town" / "queries").mkdir(parents=True)
-    (folder / "town" / "streams.yaml").write_text(blocks("yaml")[0] + blocks("yaml")[2])
+    [retention] = [block for block in blocks("yaml") if block.startswith("retention:")]
+    (folder / "town" / "streams.yaml").write_text(blocks("yaml")[0] + retention)
     (folder / "town" / "queries" / "jams.sql").write_text(blocks("sql")[0])
     (folder / "town" / "expectations").mkdir()
     (folder / "town" / "expectations" / "jams.yaml").write_text(blocks("yaml")[1])

@@ -129,7 +129,7 @@ def forget(context: Context, person: Person, *, purge: bool = False) -> tuple[Fo
         found = find(context, person)
         _delete(context, person, found)
     waiting = sorted({known.slice for known in DirtySet(context.catalog).pending(person.stream) if known.why == WHY})
-    entries, left = _made_anew(context, person.stream, waiting)
+    entries, left = _made_anew(context, person.stream, _with_later(context, person.stream, waiting))
     with context.locks.maintaining():
         _delete_gold(context, person)
         for step in vacuums(context, versions=0) if purge else ():
@@ -199,6 +199,15 @@ def _delete_matching(context: Context, address: str, found: DataFrame, same: str
         context.spark.sql(merge).collect()
     finally:
         context.spark.catalog.dropTempView(view)
+
+
+def _with_later(context: Context, stream: str, parts: list[Slice]) -> list[Slice]:
+    """The slices, and those after them that a join of the stream reads or remembers their tuples in."""
+    reach = max((join.longest_range for join in context.workspace.joins.values() if stream in join.reads), default=0)
+    if not reach:
+        return parts
+    known = {entry.slice for entry in context.ledger.entries(stage="ingest", subject=stream)}
+    return sorted(one for one in known if any(part.start <= one.start < part.end + reach for part in parts))
 
 
 def _made_anew(context: Context, stream: str, parts: list[Slice]) -> tuple[list[Entry], list[Slice]]:

@@ -20,6 +20,7 @@ from panelake import tables
 from panelake.context import Context
 from panelake.dirty import DirtySet
 from panelake.durations import format_duration
+from panelake.language.query import JoinQuery
 from panelake.ledger import Entry
 from panelake.maintenance.reach import needed
 from panelake.maintenance.step import Step
@@ -33,12 +34,14 @@ _DAWN = -(1 << 61)  # before every slice
 
 def prunings(context: Context) -> Iterator[Step]:
     """Every deletion that retention asks for now."""
-    results = []
-    for stream in context.workspace.streams:
-        known = ingested_slices(context.ledger.entries(stage="ingest", subject=stream), stream)
-        if known:
-            yield from _of_stream(context, stream, known)
-            results.append(_cutoff(context, stream, known, context.workspace.retention.results))
+    entries = context.ledger.entries(stage="ingest")
+    every = {stream: ingested_slices(entries, stream) for stream in context.workspace.streams}
+    every = {stream: known for stream, known in every.items() if known}
+    for stream, known in every.items():
+        yield from _of_stream(context, stream, known)
+    for join in context.workspace.joins.values():
+        yield from _of_join(context, join, {stream: known for stream, known in every.items() if stream in join.reads})
+    results = [_cutoff(context, stream, known, context.workspace.retention.results) for stream, known in every.items()]
     yield from _small("quality/results", context.catalog.quality, "slice_start", min(results, default=_DAWN))
 
 
@@ -47,10 +50,21 @@ def _of_stream(context: Context, stream: str, known: list[Ingested]) -> Iterator
     yield from _bronze(context, stream, known, _cutoff(context, stream, known, kept.bronze))
     yield from _quarantine(context, stream, known, _cutoff(context, stream, known, kept.quarantine))
     yield from _staging(context, stream, known, _cutoff(context, stream, known, kept.staging))
-    gold, state = (_cutoff(context, stream, known, age) for age in (kept.gold, kept.state))
+    gold = _cutoff(context, stream, known, kept.gold)
     for query in context.workspace.queries_of(stream):
         yield from _small(f"gold/{query.name}", catalog.gold(query.name), SLICE, gold)
-        yield from _small(f"state/{query.name}", f"{catalog.warehouse}/state/{query.name}", SLICE, state)
+
+
+def _of_join(context: Context, join: JoinQuery, every: dict[str, list[Ingested]]) -> Iterator[Step]:
+    """Results and states; of its streams the one that is furthest behind says what is old."""
+    if not every:
+        return
+    kept, catalog = context.workspace.retention, context.catalog
+    gold, state = (
+        min(_cutoff(context, stream, known, age) for stream, known in every.items()) for age in (kept.gold, kept.state)
+    )
+    yield from _small(f"gold/{join.name}", catalog.gold(join.name), SLICE, gold)
+    yield from _small(f"state/{join.name}", catalog.state(join.name), "slice_start", state)
 
 
 def _cutoff(context: Context, stream: str, known: list[Ingested], age: int | None) -> int:

@@ -14,7 +14,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.context import Context
-from panelake.errors import PrunedError
 from panelake.language.query import JoinQuery, JoinStream
 from panelake.ledger import Entry
 from panelake.slices import Slice, to_datetime
@@ -22,8 +21,7 @@ from panelake.spark.delta import DATE, read_slices
 from panelake.spark.delta import SLICE as BRONZE_SLICE
 from panelake.spark.join_worker import KEY, OWN, SEQ, SLICE, STREAM, TS
 from panelake.stages.due import answered_slices
-from panelake.stages.known_slices import Ingested, ingested_slices, inside
-from panelake.stages.pane_reader import pruned_message
+from panelake.stages.known_slices import Ingested, ingested_slices, inside, require_kept
 
 _EXACT_CODES = {"bigint": "CAST({} AS BIGINT)", "date": "CAST(unix_date({}) AS BIGINT)"}
 
@@ -169,9 +167,7 @@ def _stream_tuples(context: Context, reach: JoinReach, place: int) -> DataFrame:
 
 def _read(context: Context, reach: JoinReach, stream: JoinStream) -> DataFrame:
     """The slices in reach, and of those only the ones that may be read."""
-    for one in reach.slices_of(stream.stream):
-        if one.pruned:
-            raise PrunedError(pruned_message(stream.stream, one.slice))
+    require_kept(stream.stream, reach.slices_of(stream.stream))
     wanted = [one.slice for one in reach.slices_of(stream.stream)]
     low, high = (min(wanted).start, max(wanted).start + 1) if wanted else (reach.part.start, reach.part.start)
     frame = read_slices(context.spark, context.catalog.bronze(stream.stream), low, high)

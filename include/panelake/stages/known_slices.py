@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from panelake.errors import PrunedError
 from panelake.ledger import Entry
-from panelake.slices import Slice
+from panelake.slices import Slice, format_instant
 
 PRUNED = "pruned"  # in the details of an ingest entry: the tables that the slice was deleted from since
 
@@ -52,6 +53,18 @@ def _ingested(entry: Entry) -> Ingested:
     of = {key: value for key, value in entry.details.items() if key != PRUNED}
     token = hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:16]
     return Ingested(entry.slice, low, high, first, first + entry.details["accepted"], token, "bronze" in pruned)
+
+
+def require_kept(stream: str, read: Iterable[Ingested]) -> None:
+    """Refuse to answer from slices whose tuples retention deleted: they would count as empty."""
+    for one in read:
+        if one.pruned:
+            start, end = format_instant(one.slice.start), format_instant(one.slice.end)
+            raise PrunedError(
+                f"stream {stream}: windows reach into slice {one.slice}, whose tuples were deleted by retention.bronze."
+                f" Bring them back from the source with --again --from {start} --to {end}, and give retention.bronze in"
+                " streams.yaml a longer time"
+            )
 
 
 def inside(known: Iterable[Ingested], part: Slice) -> list[Ingested]:

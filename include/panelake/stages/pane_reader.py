@@ -15,14 +15,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.context import Context
-from panelake.errors import PrunedError
 from panelake.ledger import Entry
 from panelake.planning.pane_set import PaneSet, key_column
-from panelake.slices import Slice, format_instant, to_datetime
+from panelake.slices import Slice, to_datetime
 from panelake.spark.balanced import any_of, balanced
 from panelake.spark.delta import SLICE, read_slices
 from panelake.spark.slide import CHANGED
-from panelake.stages.known_slices import Ingested
+from panelake.stages.known_slices import Ingested, require_kept
 from panelake.stages.panes import ROW, SET, UNIT, aggregated, union
 
 Span = tuple[int, int]
@@ -76,19 +75,10 @@ def sources(need: Need, known: Iterable[Ingested], entries: Iterable[Entry], str
     for one in known:
         if need.concerns(one):
             usable = need.pane_set.stored and wanted <= _states(held.get(one.slice), one, need.pane_set)
-            if one.pruned and not usable:
-                raise PrunedError(pruned_message(stream, one.slice))
+            if not usable:
+                require_kept(stream, [one])
             (found.stored if usable else found.raw).append(one.slice)
     return found if found.stored or found.raw else Sources(need, raw=[part])
-
-
-def pruned_message(stream: str, part: Slice) -> str:
-    """What to do where tuples are needed that retention has deleted."""
-    return (
-        f"stream {stream}: windows reach into slice {part}, whose tuples were deleted by retention.bronze. Bring them"
-        f" back from the source with --again --from {format_instant(part.start)} --to {format_instant(part.end)}, and"
-        " give retention.bronze in streams.yaml a longer time"
-    )
 
 
 def _states(details: dict[str, Any] | None, known: Ingested, made: PaneSet) -> set[str]:
