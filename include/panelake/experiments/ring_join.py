@@ -107,7 +107,7 @@ def _run(contender: str, batch: Arrivals) -> tuple[float, int]:
 def _figure_6(scale: Scale) -> Iterator[Row]:
     sizes = range(10_000, 20_001, 5_000 if scale.quick else 2_000)
     larger = (50_000, 100_000) if scale.quick else (50_000, 100_000, 200_000)
-    points = [("as printed", size, CONTENDERS) for size in sizes]
+    points = [("as printed", size, list(CONTENDERS)) for size in sizes]
     points += [("more tuples", size, [name for name in CONTENDERS if name not in (LWO, SWF)]) for size in larger]
     for contender in CONTENDERS:
         _run(contender, _stream(2_000, 0))
@@ -131,12 +131,12 @@ def _inserting(batch: Arrivals) -> float:
 
 
 def _judge_6(table: Table) -> list[Check]:
-    sizes = table.xs("as printed")
+    sizes = [float(x) for x in table.xs("as printed")]
     four = (*RIVALS, RING)
     spent = {name: table.overall("as printed", name) for name in four}
     grown = {name: series[-1] - series[0] for name in four if (series := table.series("as printed", name))}
     fastest, slowest = min(spent, key=lambda name: spent[name]), min(grown, key=lambda name: grown[name])
-    big = max(table.xs("more tuples"))
+    big = max(float(x) for x in table.xs("more tuples"))
     ring, xjoin = (table.mean("more tuples", big, name) for name in (RING, XJOIN))
     same = table.overall("different numbers of results", "all") == 0
     return [
