@@ -239,7 +239,7 @@ def _ours_table(table: Table) -> str:
 
 def _table_figure(name: str, queries: tuple[Query, ...], claim: str) -> Figure:
     panels = (
-        Panel("sizes and panes read", "", "number", logarithmic=True),
+        Panel("sizes and panes read", "", "number"),
         Panel("windows answered wrongly", "", "windows"),
     )
     return Figure(name, PAPER, "the registered queries: pane, time unit, panes read", claim, panels, _table(queries),
