@@ -44,7 +44,8 @@ def test_means_are_taken_over_seeds_and_series_along_the_axis():
 def test_a_verdict_is_the_sum_of_its_checks(held, outcome):
     verdict = Verdict(tuple(Check(f"claim {place}", "found", holds, "reason") for place, holds in enumerate(held)))
     assert verdict.outcome == outcome
-    assert verdict.why.count("reason") == held.count(False)
+    assert verdict.why.count("reason") == min(1, held.count(False))
+    assert [f"claim {place}" in verdict.why for place in range(len(held))] == [not holds for holds in held]
 
 
 def test_a_plot_shows_lines_and_bars(tmp_path):
