@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
@@ -90,7 +91,6 @@ def test_the_smallest_window_is_served_first():
         found = np.empty((30_000, 3), dtype=np.int64)
         served.append(found[: join._scan(scan, found), 0])
     small = [np.flatnonzero(queries == 0) for queries in served]
-    assert small[1].tolist() == list(range(len(small[1]))) or small[1].max() < len(small[1]) * 2
     assert small[1].max() < small[0].max()
 
 
@@ -98,21 +98,19 @@ def test_the_smallest_window_is_served_first():
 @given(spec=windows(2), memory=st.integers(1, 30), partitions=st.sampled_from([1, 3, 100]), data=st.data())
 def test_xjoin_finds_on_disk_what_memory_missed_and_nothing_twice(spec, memory, partitions, data):
     batch = data.draw(batches(2, 60))
-    join = XJoin(spec, memory, partitions)
     found = [np.empty((2, 0), dtype=np.int64)]
-    for piece in pieces(data, batch):
-        found.append(join.feed(piece))
-        if data.draw(st.booleans()):
-            found.append(join.rest())
-    found.append(join.rest())
-    join.close()
+    with closing(XJoin(spec, memory, partitions)) as join:
+        for piece in pieces(data, batch):
+            found.append(join.feed(piece))
+            if data.draw(st.booleans()):
+                found.append(join.rest())
+        found.append(join.rest())
     assert combinations(found) == sorted(join_naively(spec, batch))
 
 
 def test_xjoin_goes_to_disk_for_real_and_stays_within_memory():
     batch = arrivals(np.arange(5_000), np.arange(5_000) % 2, np.arange(5_000) % 50, np.arange(5_000))
-    join = XJoin(JoinSpec((2_000, 2_000), 500), 300)
-    join.feed(batch)
-    assert join.disk_bytes > 0
-    assert join.held_bytes() <= 300 * 48 + 1_600
-    join.close()
+    with closing(XJoin(JoinSpec((2_000, 2_000), 500), 300)) as join:
+        join.feed(batch)
+        assert join.disk_bytes > 0
+        assert join.held_bytes() <= 300 * 48 + 1_600

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from panelake.baselines.compiled import kernel
 from panelake.baselines.ring import Ring
 from panelake.baselines.shared_windows import (
     STATE,
@@ -25,7 +26,7 @@ from panelake.baselines.shared_windows import (
     add_tuple,
     clear,
 )
-from panelake.kernels.compiled import compiled_as, kernel
+from panelake.kernels.compiled import compiled_as
 
 _MOST_LEVELS = 40
 

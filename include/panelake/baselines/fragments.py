@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from panelake.baselines.compiled import kernel
 from panelake.baselines.ring import Ring
 from panelake.baselines.shared_windows import STATE, Integers, States, Tuples, add_states, add_tuple, clear
-from panelake.kernels.compiled import kernel
 
 
 class Fragments:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from panelake.baselines.compiled import kernel
 from panelake.baselines.ring import Ring
 from panelake.baselines.shared_windows import (
     STATE,
@@ -27,7 +28,6 @@ from panelake.baselines.shared_windows import (
     add_tuple,
     clear,
 )
-from panelake.kernels.compiled import kernel
 
 
 class Lint(SharedWindows):

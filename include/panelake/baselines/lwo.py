@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from panelake.baselines.compiled import kernel
 from panelake.baselines.nested_loops import Integers, NestedLoops, Scan
-from panelake.kernels.compiled import kernel
 from panelake.kernels.joins.join_spec import JoinSpec
 
 

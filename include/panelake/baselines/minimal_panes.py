@@ -8,13 +8,13 @@ panes of the longest tuple range and the time panes of the longest time range.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from panelake.baselines.fragments import Fragments
 from panelake.baselines.ring import Ring
-from panelake.baselines.shared_windows import STATE, Integers, Query, SharedWindows, States, Tuples
+from panelake.baselines.shared_windows import STATE, Answers, Integers, Query, SharedWindows, States, Tuples
 from panelake.baselines.spqp import cut_rows
 from panelake.kernels.sliding import slide_windows
 from panelake.kernels.state_column import Operation, StateColumn
@@ -46,7 +46,7 @@ class MinimalPanes(SharedWindows):
     def held_bytes(self) -> int:
         return self._fragments.nbytes + self._times.nbytes + self._panes.nbytes + self._open.nbytes
 
-    def answer(self, now: int) -> list:  # type: ignore[type-arg]
+    def answer(self, now: int) -> list[Answers]:
         if self._time_cuts is not None:
             self._roll_up(self._time_cuts, now)
         return super().answer(now)
@@ -93,8 +93,8 @@ class MinimalPanes(SharedWindows):
         self._panes.drop_before(place)
 
 
-def _cuts(queries: Sequence[Query] | object) -> Cuts | None:
-    windows = [WindowSpec.over_rows(query.range, query.slide) for query in queries]  # type: ignore[attr-defined]
+def _cuts(queries: Iterable[Query]) -> Cuts | None:
+    windows = [WindowSpec.over_rows(query.range, query.slide) for query in queries]
     return minimal_cuts(windows) if windows else None
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from panelake.kernels.compiled import kernel
+from panelake.baselines.compiled import kernel
 from panelake.kernels.joins.arrivals import Arrivals
 from panelake.kernels.joins.join_spec import JoinSpec
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from panelake.baselines.compiled import kernel
 from panelake.baselines.ring import Ring
 from panelake.baselines.shared_windows import TUPLE, Integers, Query, SharedWindows, States, Tuples, add_tuple
-from panelake.kernels.compiled import kernel
 
 
 class Normal(SharedWindows):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from panelake.kernels.compiled import kernel
+from panelake.baselines.compiled import kernel
 
 Integers = NDArray[np.int64]
 Tuples = NDArray[np.void]

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from panelake.baselines.compiled import kernel
 from panelake.baselines.nested_loops import Integers, NestedLoops, Scan
-from panelake.kernels.compiled import kernel
 from panelake.kernels.joins.join_spec import JoinSpec
 
 

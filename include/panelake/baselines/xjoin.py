@@ -4,8 +4,8 @@ Source: Urhan and Franklin, "XJoin: A Reactively-Scheduled Pipelined Join Operat
 memory as it arrives; `rest`, called whenever the input pauses, joins what stage one could not: the second stage (disk
 against memory) and the third (disk against disk) in one pass over the partitions. A tuple carries the number of its
 arrival (ATS) and of its departure to disk (DTS): stage one found a pair if the older was in memory when the newer came.
-Left open there: sliding windows. Here what no later window can hold is dropped from memory when it is full, and from
-disk after each `rest`; the largest partition is flushed.
+Left open there: sliding windows. Here what no later window can hold is dropped, once a `rest` has seen it: from memory
+when it is full, from disk after the `rest`. The largest partition is flushed.
 Time: O(tuples in the partition) a newcomer; a pause reads and writes what is on disk. Space: `memory` tuples; files.
 """
 
@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from panelake.baselines.compiled import kernel
 from panelake.baselines.mjoin import bucket_of
-from panelake.kernels.compiled import kernel
 from panelake.kernels.joins.arrivals import Arrivals
 from panelake.kernels.joins.join_spec import JoinSpec
 
@@ -98,7 +98,7 @@ class XJoin:
 
     def _make_room(self, end: int) -> None:
         """Drop what has expired; if nothing had, flush the largest partition."""
-        _purge(self._memory, end - self._ranges)
+        _purge(self._memory, end - self._ranges, self._rested)
         if self._memory.spare[0]:
             return
         stream, partition = np.unravel_index(int(self._memory.lengths.argmax()), self._memory.lengths.shape)
@@ -188,12 +188,12 @@ def _stage_one(
 
 
 @kernel
-def _purge(memory: Memory, bounds: Integers) -> None:
-    """Cut each chain at its first tuple that has expired: those behind it are older still."""
+def _purge(memory: Memory, bounds: Integers, rested: int) -> None:
+    """Cut each chain at its first tuple that has expired and was rested with: those behind it are older still."""
     for stream in range(2):
         for partition in range(memory.heads.shape[1]):
             before, at, length = _NONE, memory.heads[stream, partition], 0
-            while at != _NONE and memory.slots[at, TS] >= bounds[stream]:
+            while at != _NONE and (memory.slots[at, TS] >= bounds[stream] or memory.slots[at, ATS] >= rested):
                 before, at = at, memory.slots[at, OLDER]
                 length += 1
             if before == _NONE:

@@ -63,10 +63,12 @@ class Verdict:
     @property
     def why(self) -> str:
         """What failed and why; where nothing did, that each claim was met."""
-        failed = [check for check in self.checks if not check.holds]
-        if not failed:
-            return "every claim checked was met"
-        return "; ".join(f"not so: {check.says}" + (f" ({check.because})" if check.because else "") for check in failed)
+        reasons: dict[str, list[str]] = {}
+        for check in self.checks:
+            if not check.holds:
+                reasons.setdefault(check.because, []).append(check.says)
+        failed = (f"{', nor '.join(says)}" + (f" ({because})" if because else "") for because, says in reasons.items())
+        return "; ".join(f"not so: {text}" for text in failed) or "every claim checked was met"
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,11 @@ def text(folder: Path) -> str:
 def _machine(machines: dict[str, dict[str, Any]]) -> str:
     kinds = sorted({f"{m['cores']} cores, {m['memory_gb']} GB, Python {m['python']}" for m in machines.values()})
     sets = sorted({m["set"] for m in machines.values()})
-    spent = sum(m["seconds"] for m in machines.values())
+    smaller = " The quick set has fewer tuples, rates and seeds than the papers have." if "quick" in sets else ""
     return (
-        f"Made by `panelake experiments` ({' and '.join(sets)} set, {spent:.0f} s) on {' and '.join(kinds)}."
+        f"Made by `panelake experiments` ({' and '.join(sets)} set) on {' and '.join(kinds)}.{smaller}"
         " Every number here is computed from the CSV files in this folder;"
-        " times are of this machine, ratios are what counts."
+        " times are processor time, and of one machine: ratios count, not milliseconds."
         " Spread is shown in the plots: bars of error reach from the least to the greatest over the seeds."
     )
 

@@ -48,12 +48,13 @@ def _draw_panel(axes: Any, panel: Panel, table: Table, names: Sequence[str]) -> 
         _draw_lines(axes, panel, table, names)
     axes.set_xlabel(panel.x, fontsize=8)
     axes.set_ylabel(panel.y, fontsize=8)
-    axes.tick_params(labelsize=7)
+    axes.tick_params(which="both", labelsize=7)
     axes.grid(visible=True, axis="y", linewidth=0.4, alpha=0.6)
     if panel.logarithmic:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0)
+        is_empty = not any(row.value for row in table.rows if row.panel == panel.name)
+        axes.set_ylim(bottom=0, top=1 if is_empty else None)
 
 
 def _draw_lines(axes: Any, panel: Panel, table: Table, names: Sequence[str]) -> None:
