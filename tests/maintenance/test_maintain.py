@@ -20,7 +20,7 @@ from deltalake import DeltaTable
 from panelake.cli import main
 from panelake.slices import format_instant, to_microseconds
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
