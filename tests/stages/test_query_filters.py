@@ -31,7 +31,7 @@ sys.modules["ingest_world"] = ingest_world
 spec.loader.exec_module(ingest_world)
 World, minute = ingest_world.World, ingest_world.minute
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]  # slices one after another, on machines that may be busy
 
 TUPLES = 3_000
 QUERY = """
