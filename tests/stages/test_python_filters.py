@@ -27,7 +27,7 @@ sys.modules["ingest_world"] = ingest_world
 spec.loader.exec_module(ingest_world)
 World, minute, assert_conserved = ingest_world.World, ingest_world.minute, ingest_world.assert_conserved
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]  # slices one after another, on machines that may be busy
 
 TUPLES = 4_000
 FILTERS = """

@@ -31,7 +31,7 @@ sys.modules["ingest_world"] = ingest_world
 spec.loader.exec_module(ingest_world)
 World, minute = ingest_world.World, ingest_world.minute
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]  # slices one after another, on machines that may be busy
 
 TUPLES = 3_000
 QUERY = """
@@ -101,7 +101,7 @@ def test_the_physical_plan_evaluates_a_where_in_the_order_told(world, spark, cap
     marks = ("levenshtein(", "(speed#", "% 10")
     for order in permutations(range(3)):
         told = {query.conditions: tuple(query.conditions[number] for number in order)}
-        aggregated(frame, pane_set, "ts", told).explain()
+        aggregated(frame, pane_set, "ts", orders=told).explain()
         plan = capsys.readouterr().out
         cases = re.findall(r"CASE WHEN (.*?) THEN", plan)
         assert cases
