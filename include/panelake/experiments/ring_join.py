@@ -148,7 +148,7 @@ def _judge_6(table: Table) -> list[Check]:
         Check("XJoin takes less than LWO and SWF",
               f"XJoin {spent[XJOIN] / spent[SWF]:.1f} times SWF with half the memory,"
               f" {spent[XJOIN_IN_MEMORY] / spent[SWF]:.2f} times with all", spent[XJOIN] < min(spent[LWO], spent[SWF]),
-              "it reads and writes its partitions once a slide, and its small output buffer hands results over one by one"),
+              "once a slide it reads and writes the files of its partitions"),
         Check("and grows slowest", "grows by " + _ms(grown), slowest == RING, f"{slowest} does"),
         Check("a probe does not depend on the number of tuples", f"at {big:,.0f} tuples the ring takes {ring:.3g} ms,"
               f" XJoin {xjoin:.3g} ms", ring / big < 2 * spent[RING] / (sum(sizes) / len(sizes)),
