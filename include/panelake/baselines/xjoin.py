@@ -28,7 +28,7 @@ TS, KEY, ID, ATS, DTS, OLDER = range(6)
 _FIELDS, _ON_DISK = 6, 5
 _NONE = -1
 _IN_MEMORY = np.iinfo(np.int64).max
-_LEAST_ROOM = 4_096
+_LEAST_ROOM = 65_536
 _DONE, _MEMORY_FULL, _OUTPUT_FULL = range(3)
 
 
@@ -69,7 +69,7 @@ class XJoin:
         ends = ((batch.ts - self._spec.shift) // self._spec.slide + 1) * self._spec.slide + self._spec.shift
         row, pieces = 0, []
         while row < len(batch.ts):
-            found = np.empty((2, max(_LEAST_ROOM, len(self._memory.slots))), dtype=np.int64)
+            found = np.empty((2, _LEAST_ROOM + len(self._memory.slots)), dtype=np.int64)
             progress = (row, self._arrived)
             row, filled, why = _stage_one(self._memory, (batch, ends), self._ranges, progress, found)
             self._arrived += row - progress[0]
