@@ -127,7 +127,8 @@ class Filtering:
     def learned(self, part: Slice, name: str, tuples: int, sample: Mapping[int, int]) -> Learned:
         """What the next slice resumes: statistics with the slice's sample."""
         pairs = np.array(sorted(sample.items()), dtype=np.int64).reshape(-1, 2).T
-        after = known_filters.learn(self.before, self.chain, (pairs[0], pairs[1]))
+        ordered = known_filters.with_order(self.before, self.used)  # where the sample is too small, as the probe had it
+        after = known_filters.learn(ordered, self.chain, (pairs[0], pairs[1]))
         rows = self.before.to_row(), after.to_row()
         return Learned("stream", name, part, self.turn, self.used, tuples, *rows)
 
