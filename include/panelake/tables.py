@@ -99,9 +99,9 @@ def _all(values: Mapping[str, Any], also: pc.Expression | None) -> pc.Expression
 
 
 def append(address: str, rows: pa.Table) -> None:
-    """Add rows; appends of different writers never conflict."""
+    """Add rows; appends conflict with nothing but the making of the table, by another writer at the same moment."""
     create(address, rows.schema)
-    write_deltalake(address, rows, mode="append")
+    retry_conflicts(lambda: write_deltalake(address, rows, mode="append"), address)
     keep_few_files(address)
 
 
