@@ -79,7 +79,7 @@ def test_slices_that_are_not_published_keep_what_they_will_read(folder: Path) ->
 
 
 def test_a_join_keeps_what_late_tuples_of_its_other_streams_meet(folder: Path) -> None:
-    context = world(folder, timed=TIMED, join=JOIN)
+    context = world(folder, timed=TIMED, join=f"{JOIN} WITH (MEMORY 100 ROWS)")
     assert least(context).time == (10 - 2 - 3) * MINUTE
     DirtySet(context.catalog).mark("gold/join", part(6), [DirtyRange(part(6), 4 * MINUTE, 5 * MINUTE, "shed", 1)])
     assert least(context).time == (4 - 3) * MINUTE

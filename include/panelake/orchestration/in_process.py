@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from airflow.sdk import DAG
 
 hookimpl = HookimplMarker("airflow")
+_NOT_STAGES = {"published"}  # it is there for Airflow's own verdict on the run
 
 
 class Teller:
@@ -39,6 +40,8 @@ class Teller:
         self.failures: list[TaskEvent] = []
 
     def tell(self, event: TaskEvent) -> None:
+        if event.stage in _NOT_STAGES:
+            return
         self._output.write(event.to_line())
         self._output.flush()
         if event.state == "failed":
