@@ -26,6 +26,10 @@ pytestmark = [pytest.mark.end_to_end, pytest.mark.usefixtures("spark_server"), p
 PANELAKE = str(Path(sys.executable).with_name("panelake"))
 MINUTE = 60 * 1_000_000
 START = parse_instant("2026-01-01T00:00:00Z")
+# A suite that runs in the background may have inherited that SIGINT is ignored; a terminal's command has not.
+AS_AT_A_TERMINAL = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+)
 
 
 def at(minutes: int) -> str:
@@ -104,7 +108,7 @@ def test_slices_in_any_order_and_again_give_the_brute_force_answers(tmp_path):
 
 def test_an_interrupted_run_exits_with_4_and_goes_on_where_it_was(tmp_path):
     town = make_town(tmp_path / "town")
-    whole = command(town, "run", "--from", at(0), "--to", at(20))
+    whole = [sys.executable, "-c", AS_AT_A_TERMINAL, *command(town, "run", "--from", at(0), "--to", at(20))]
     with subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         ledger = town / "warehouse" / "ledger" / "stages"
         deadline = time.monotonic() + 240
