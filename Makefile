@@ -10,7 +10,7 @@ VENV_READY := $(VENV)/.ready
 PACKAGES_READY := $(VENV)/.packages-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-worlds test-scheduler lint format up down lock clean
+.PHONY: help setup demo test test-worlds test-slow test-scheduler lint format up down lock clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 help:  ## list the targets
@@ -27,6 +27,9 @@ test: setup lint  ## lint, types and all tests
 
 test-worlds: setup  ## many more random worlds than `make test` checks, against brute force
 	@PANELAKE_WORLDS=5000 PANELAKE_PIPELINES=200 PANELAKE_CUTS=288 $(BIN)/pytest tests/exactness
+
+test-slow: setup  ## maintenance, forgetting, cuts of a day and crashes, each over many slices
+	@$(BIN)/pytest -m slow
 
 test-scheduler: setup  ## schedules and backfills under Airflow's own scheduler, for many minutes
 	@$(BIN)/pytest -m scheduler tests/dags

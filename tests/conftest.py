@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 # What takes long to make and never changes is shared with the real home.
 SHARED_CACHES = ("jars", "numba")
+ASKED_FOR = ("scheduler", "slow")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes many minutes, unless it is asked for by its marker."""
+    asked = [marker for marker in ASKED_FOR if marker not in config.option.markexpr]
+    left_out = [item for item in items if any(item.get_closest_marker(marker) for marker in asked)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def share_caches(source: Path, target: Path) -> None:

@@ -141,15 +141,6 @@ def _instant(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes many minutes, unless it is asked for by its marker."""
-    if "scheduler" in config.option.markexpr:
-        return
-    slow = [item for item in items if item.get_closest_marker("scheduler")]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if item not in slow]
-
-
 @pytest.fixture(scope="session")
 def airflow_client() -> type[Airflow]:
     """The class above, since tests cannot import it from here."""

@@ -23,7 +23,7 @@ from deltalake import DeltaTable
 from panelake.cli import main
 from panelake.slices import format_instant
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(6 * 3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(6 * 3600)]
 
 CUTS = int(os.environ.get("PANELAKE_CUTS", "4"))
 LENGTH = 300_000_000

@@ -116,6 +116,7 @@ def world(tmp_path: Path, spark_server: str, capsys: pytest.CaptureFixture[str])
     return made
 
 
+@pytest.mark.slow
 def test_maintenance_prunes_what_is_old_and_changes_no_answer(world: World) -> None:
     before = world.versions()
     code, told = world.panelake("maintain", "--dry-run")
@@ -153,6 +154,7 @@ def test_maintenance_prunes_what_is_old_and_changes_no_answer(world: World) -> N
     assert world.answers() == world.expected(range(3, 7), 7)
 
 
+@pytest.mark.slow
 def test_a_person_is_forgotten_everywhere(world: World) -> None:
     assert world.panelake("forget", "cars", "car=1", "--dry-run")[1]["bronze"] == 20
     assert world.panelake("forget", "cars", "car=one")[0] == 2

@@ -76,6 +76,7 @@ def test_a_client_killed_in_the_middle_of_an_ingest_leaves_nothing_that_a_second
     assert_whole(world, cars)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # two servers start, which takes minutes on a busy machine
 @pytest.mark.usefixtures("other_home")
 def test_a_server_killed_in_the_middle_of_an_ingest_is_noticed_at_once_and_a_second_run_mends_it(tmp_path):
