@@ -26,7 +26,7 @@ test: setup lint  ## lint, types and all tests
 	@$(BIN)/pytest
 
 test-worlds: setup  ## many more random worlds than `make test` checks, against brute force
-	@PANELAKE_WORLDS=5000 PANELAKE_PIPELINES=200 PANELAKE_CUTS=288 $(BIN)/pytest tests/exactness
+	@PANELAKE_WORLDS=5000 PANELAKE_PIPELINES=200 PANELAKE_CUTS=288 $(BIN)/pytest -m "slow or not slow" tests/exactness
 
 test-slow: setup  ## maintenance, forgetting, cuts of a day and crashes, each over many slices
 	@$(BIN)/pytest -m slow
