@@ -36,6 +36,7 @@ _SOURCE_KEYS: dict[str, set[str]] = {
 }
 _NEEDED_KEYS = {"kafka": ("servers", "topic"), "generator": ("world",)}
 _TEMPLATE = re.compile(r"\{(start|end):([^{}]+)\}")
+_LOGIN = re.compile(r"[^/]*://[^/]*@")
 _DIRECTIVES = re.compile(r"(?:%[YmdHMSjyfs]|[\w=./-])+", re.ASCII)
 
 
@@ -90,11 +91,19 @@ def _check_path(path: str) -> None:
         raise ValueError(f"path {path!r} climbs with '..'; write it relative to the workspace, or whole")
     if re.search(r"[\x00-\x1f]", path):
         raise ValueError(f"path {path!r} holds a control character")
+    check_no_login(path)
     for match in _TEMPLATE.finditer(path):
         if not _DIRECTIVES.fullmatch(match[2]) or ".." in match[2].split("/"):
             raise ValueError(f"path {path!r}: {match[0]} is not a template; expected such as {{start:%Y-%m-%d/%H%M}}")
     if is_template(_TEMPLATE.sub("", path)):
         raise ValueError(f"path {path!r}: braces hold a template, such as {{start:%Y-%m-%d/%H%M}}, and nothing else")
+
+
+def check_no_login(address: str) -> str:
+    """Refuse keys in an address: addresses stand in tables, in logs and in the report."""
+    if _LOGIN.match(address):
+        raise ValueError("the address holds a name or key before '@'; give keys by the environment (see README)")
+    return address
 
 
 Identifier = Annotated[str, AfterValidator(_identifier)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from panelake.errors import BadInputError, Problem, WorkspaceError
@@ -21,7 +21,16 @@ from panelake.language.query import AggregateQuery, JoinQuery
 from panelake.language.stream_filters import filter_problems
 from panelake.quality.own_rules import OwnRule, read_own_rules
 from panelake.retention import Retention
-from panelake.streams import IDENTIFIER, Condition, Identifier, PositiveDuration, Source, Stream, StrictModel
+from panelake.streams import (
+    IDENTIFIER,
+    Condition,
+    Identifier,
+    PositiveDuration,
+    Source,
+    Stream,
+    StrictModel,
+    check_no_login,
+)
 from panelake.yamlfile import YamlFile, read_yaml
 
 STREAMS_FILE = "streams.yaml"
@@ -31,7 +40,7 @@ QUERIES_FOLDER = "queries"
 class StreamsFile(StrictModel):
     """`streams.yaml` as declared."""
 
-    warehouse: Annotated[str, Field(min_length=1)] = "warehouse"
+    warehouse: Annotated[str, Field(min_length=1), AfterValidator(check_no_login)] = "warehouse"
     slice: PositiveDuration
     streams: Annotated[dict[Identifier, Stream], Field(min_length=1)]
     retention: Retention = Retention()

@@ -12,6 +12,7 @@ import yaml
 from panelake.errors import Problem, WorkspaceError
 
 KeyPath = tuple[str | int, ...]
+_MOST_VALUES = 100_000  # aliases make a small file mean more than any memory holds
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,13 @@ class YamlFile:
 def read_yaml(path: Path, name: str) -> YamlFile:
     """Read one document; a missing file, broken syntax or a key given twice is a WorkspaceError."""
     text = _read_text(path, name)
+    try:
+        return _parsed(text, name)
+    except RecursionError:
+        raise WorkspaceError([Problem(name, "is nested too deeply to be read")]) from None
+
+
+def _parsed(text: str, name: str) -> YamlFile:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -71,8 +79,12 @@ class _Reader:
         self.problems: list[Problem] = []
         self._scalars = yaml.constructor.SafeConstructor()
         self._open: set[int] = set()
+        self._values = 0
 
     def value(self, node: yaml.Node, path: KeyPath) -> Any:
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise WorkspaceError([self._problem(node, f"holds more than {_MOST_VALUES} values, aliases followed")])
         self.lines.setdefault(path, node.start_mark.line + 1)
         if id(node) in self._open:
             self.problems.append(self._problem(node, "a YAML alias refers to itself"))

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import grpc
 
 from panelake.errors import BadInputError, PartDownError, TransientError
+from panelake.spark.shown import shown
 
 DEFAULT_PORT = 15002
 _TRIVIAL = "SELECT 1"
@@ -24,7 +25,7 @@ def address(url: str) -> tuple[str, int]:
     except ValueError:
         host = None
     if not url.startswith("sc://") or host is None:
-        raise BadInputError(f"the Spark Connect URL is {url!r}: expected sc://host:port")
+        raise BadInputError(f"the Spark Connect URL is {shown(url)!r}: expected sc://host:port")
     return host, port
 
 
@@ -81,11 +82,11 @@ def _failure(url: str, error: grpc.RpcError) -> PartDownError:
     code, details = (error.code(), error.details()) if isinstance(error, grpc.Call) else (None, str(error))
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
         return TransientError(_unanswered(url, f"{code.name}: {details}"))
-    return PartDownError(f"the Spark Connect server at {url} failed a query: {details}")
+    return PartDownError(f"the Spark Connect server at {shown(url)} failed a query: {details}")
 
 
 def _unanswered(url: str, reason: str) -> str:
     return (
-        f"the Spark Connect server at {url} does not answer ({reason}). Start it, or correct PANELAKE_MASTER; "
+        f"the Spark Connect server at {shown(url)} does not answer ({reason}). Start it, or correct PANELAKE_MASTER; "
         "without PANELAKE_MASTER a local server is started (`panelake server status` shows it)"
     )
