@@ -12,10 +12,10 @@ from statistics import mean
 
 import numpy as np
 
+from panelake.baselines.filter_policies import DEFAULT, NAMES, policy_named
 from panelake.kernels.filter_order import profile as profiles
 from panelake.kernels.filter_order.batch import Batch
 from panelake.kernels.filter_order.best_order import best_order, cost_of
-from panelake.kernels.filter_order.policies import DEFAULT, NAMES, policy_named
 from panelake.kernels.filter_order.workloads import COSTS, FIGURE_4, REVERSAL, Workload, figure_5, figure_6
 
 SEEDS = 20

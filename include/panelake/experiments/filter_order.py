@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from statistics import mean
 
+from panelake.baselines.filter_policies import policy_named
 from panelake.experiments.figure import Check, Figure, Panel, Scale
 from panelake.experiments.table import Row, Table
 from panelake.kernels.filter_order.best_order import best_order
-from panelake.kernels.filter_order.policies import policy_named
 from panelake.kernels.filter_order.workloads import COSTS, FIGURE_4, Workload, figure_5, figure_6
 
 PAPER = "Filter ordering by wasted time (WT-Heuristics)"

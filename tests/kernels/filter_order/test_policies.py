@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from panelake.baselines.filter_policies import DEFAULT, NAMES, policy_named
 from panelake.kernels.filter_order.batch import Batch, copied
 from panelake.kernels.filter_order.best_order import best_order, cost_of
-from panelake.kernels.filter_order.policies import DEFAULT, NAMES, policy_named
 from panelake.kernels.filter_order.workloads import COSTS, FIGURE_4, REVERSAL
 
 every_policy = pytest.mark.parametrize("name", NAMES)

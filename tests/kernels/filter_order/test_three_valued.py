@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from panelake.baselines.filter_policies import NAMES, policy_named
 from panelake.kernels.filter_order.batch import Batch
-from panelake.kernels.filter_order.policies import NAMES, policy_named
 
 COLUMNS = 3
 

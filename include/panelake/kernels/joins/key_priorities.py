@@ -1,8 +1,9 @@
 """The policies that go by the key: `frequency` and `result`, baselines of the shedding paper.
 
-Source: see existence_patterns. A tuple's priority is, by frequency, the product of the numbers of tuples with its key
-in the other windows; by result, the results its key has produced while some window held it. Ties go to the oldest. The
-slip corrected: "frequency is slow" is true of a scan; in an indexed heap of keys a change costs O(log keys) a stream.
+Source: the rivals named in the paper of existence_patterns (권태형 외, 2010). A tuple's priority is, by frequency, the
+product of the numbers of tuples with its key in the other windows; by result, the results its key has produced while
+some window held it. Left open there, settled: ties go to the oldest, the newcomer is never the victim. The slip
+corrected: "frequency is slow" is true of a scan; in an indexed heap of keys a change costs O(log keys) a stream.
 
 A key's tuples in one window share a priority, so the heap of a stream holds keys, each with its oldest tuple there.
 Time: O(n log keys) an arrival. Space: one heap place per stream and key. Order assumed: none.

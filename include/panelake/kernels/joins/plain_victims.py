@@ -1,6 +1,7 @@
 """The policies that know nothing of keys: `random` (any tuple of the window, seeded) and `oldest`.
 
-Source: the third baseline of the shedding paper (see existence_patterns), and the first thing anyone would do.
+Source: the third rival in the paper of existence_patterns (권태형 외, 2010), and the first thing anyone would do.
+Left open there, settled: the newcomer is not among those drawn from; the draw is seeded.
 Time: O(1) a victim; random is splitmix64 (Steele, Lea, Flood 2014), one word of state. Order assumed: none.
 """
 

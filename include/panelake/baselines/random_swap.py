@@ -4,8 +4,8 @@ Source: DuckDB's `AdaptiveFilter` (src/execution/adaptive_filter.cpp). Warm-up o
 observed, a pair is swapped with its likeliness, 10 vectors are observed, and the swap is undone, its likeliness
 halved, unless their mean cost fell. No statistics of filters at all: whole vectors are compared.
 
-A vector is `vector` tuples, counted in the state, so that cuts into batches change nothing. DuckDB's own holds 2,048,
-with which 100,000 tuples would see at most two swaps. Time: O(1) a vector. Space: O(n).
+Left open here: the vector. DuckDB's own holds 2,048 tuples, with which 100,000 tuples would see at most two swaps; here
+it is `vector` tuples, counted in the state, so that cuts into batches change nothing. Time: O(1) a vector. Space: O(n).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Source: R. Avnur, J. M. Hellerstein, "Eddies: Continuously Adaptive Query Processing", SIGMOD 2000. A filter gets a
 ticket for each tuple it takes and gives it back with the tuple; the tuple's next filter is drawn among those it has
-not seen, by their tickets. There, a dear filter's full queue holds tuples off; without queues its tickets are divided
-by its cost. Tickets are halved when one filter holds `limit` of them, which is the forgetting.
+not seen, by their tickets. Left open here: queues. There, a dear filter's full queue holds tuples off; without them its
+tickets are divided by its cost. Tickets are halved when one filter holds `limit` of them, which is the forgetting.
 
 Tickets say nothing of correlation, and a lottery goes on exploring for ever: both cost. The order given is that of
 the tickets, for show; tuples do not follow it. Time: O(n) a filter evaluated. Space: O(n).

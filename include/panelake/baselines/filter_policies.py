@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from panelake.kernels.filter_order.a_greedy import AGreedy
+from panelake.baselines.a_greedy import AGreedy
+from panelake.baselines.eddy import Eddy
+from panelake.baselines.random_swap import RandomSwap
+from panelake.baselines.static import Static
 from panelake.kernels.filter_order.adjacent_swaps import AdjacentSwaps
 from panelake.kernels.filter_order.batch import Policy
-from panelake.kernels.filter_order.eddy import Eddy
-from panelake.kernels.filter_order.random_swap import RandomSwap
 from panelake.kernels.filter_order.rank import Rank
-from panelake.kernels.filter_order.static import Static
 
 DEFAULT = "wt_rank"
 

@@ -1,4 +1,8 @@
-"""Filters in the order written, for ever: what the others are measured against. Time and space O(1) a tuple."""
+"""Filters in the order written, for ever: what the others are measured against.
+
+Source: the plain rival of the filter-ordering paper (민준기, WT-Heuristics, 2007). Left open: nothing.
+Time: O(n) a tuple. Space: O(n), the order.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Source: S. Babu, R. Motwani, K. Munagala, I. Nishizawa, J. Widom, "Adaptive Ordering of Pipelined Stream Filters",
 SIGMOD 2004. Position i holds a filter with d(i | earlier) / t_i within alpha of the best, d being the share dropped
 among the profiles that no earlier filter drops. Profiling is what it pays: a profiled tuple costs all filters.
+Left open by the filter-ordering paper, which rivals it: how costs are known (here they are given), and when a better
+order is looked for (here with each new profile).
 
 Time: O(n) a tuple, and O(n²·window) a profile, since the matrix view is recomputed rather than maintained. Space: one
 integer a profile, its bits the filters that drop the tuple. Old profiles leave the window, which is its forgetting.

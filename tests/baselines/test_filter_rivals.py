@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from panelake.kernels.filter_order import a_greedy, random_swap
-from panelake.kernels.filter_order.a_greedy import AGreedy, GreedyState
+from panelake.baselines import a_greedy, random_swap
+from panelake.baselines.a_greedy import AGreedy, GreedyState
+from panelake.baselines.eddy import Eddy
+from panelake.baselines.random_swap import RandomSwap
 from panelake.kernels.filter_order.batch import Batch
-from panelake.kernels.filter_order.eddy import Eddy
-from panelake.kernels.filter_order.random_swap import RandomSwap
 
 
 def profiles_of(rows):
