@@ -26,6 +26,7 @@ streams:
     schema: {area: string, speed: double, ts: timestamp}
     event_time: ts
     source: {format: parquet, path: landing}
+    where: [speed >= 0, area <> '']
 """
 QUERY = "SELECT area, avg(speed) AS mean FROM traffic [RANGE 180 SECONDS SLIDE 60 SECONDS] GROUP BY area"
 RUN, LATER = "scheduled__2026-01-01T00:05:00+00:00", "scheduled__2026-01-01T00:10:00+00:00"
@@ -75,6 +76,8 @@ ASKED = {
     "reports": "/panelake/",
     "overview": "/panelake/slices_town/index.html",
     "slice": f"/panelake/slices_town/{PAGE}",
+    "filters": "/panelake/slices_town/filters.html",
+    "papers": "/panelake/slices_town/docs/papers.html",
     "run": f"/panelake/slices_town/runs/{RUN.replace('+', '%2B')}",
     "later run": f"/panelake/slices_town/runs/{LATER.replace('+', '%2B')}",
     "no run": "/panelake/slices_town/runs/manual",
@@ -140,7 +143,13 @@ def test_the_list_of_reports_is_for_known_users_alone(told: dict[str, Any]) -> N
 
 
 def test_a_viewer_reads_the_pages_and_the_browser_is_told_to_run_nothing(told: dict[str, Any]) -> None:
-    for what, text in (("overview", "Quality report"), ("slice", "Slice 2026-01-01 00:00")):
+    shown = {
+        "overview": "Quality report",
+        "slice": "Slice 2026-01-01 00:00",
+        "filters": "speed &gt;= 0",
+        "papers": "<h3 id=",
+    }
+    for what, text in shown.items():
         read = answer(told, "viewer", what)
         assert read["code"] == 200
         assert text in read["text"]

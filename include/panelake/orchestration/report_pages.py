@@ -24,7 +24,7 @@ from panelake.report.templating import render
 from panelake.slices import Slice, to_microseconds
 from panelake.workspace import Workspace
 
-_PAGE = re.compile(r"index\.html|(?:slice|query|stream|data_docs)/\w[\w-]*\.html")
+_PAGE = re.compile(r"(?:index|filters)\.html|(?:slice|query|stream|data_docs|docs)/\w[\w-]*\.html")
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'",
     "X-Content-Type-Options": "nosniff",

@@ -19,6 +19,7 @@ from panelake.report.history import SliceFacts, read_history
 from panelake.report.join_page import join_page
 from panelake.report.pages import MOST_ANSWERS, overview, query_page, slice_page, stream_page
 from panelake.report.pane_picture import pane_picture
+from panelake.report.papers_page import PAPERS_PAGE, papers, papers_page
 from panelake.report.quarantine import reasons
 from panelake.report.site import DATA_DOCS, INDEX, pages_in, write_site
 from panelake.report.strips import page_of
@@ -46,10 +47,12 @@ def build_report(context: Context, built_at: int | None = None) -> Built:
     history = read_history(catalog)
     paged = with_pages(history)
     kept = {facts.slice for facts in paged}
-    pages = {INDEX: str(overview(workspace, history, DETAILED, kept, now))}
+    measured = papers()
+    pages = {INDEX: str(overview(workspace, history, DETAILED, kept, now, papers=measured is not None))}
     pages |= _slice_pages(workspace, catalog, paged)
     pages |= _query_pages(context, history[-DETAILED:])
     pages |= _stream_pages(workspace, catalog, history[-DETAILED:])
+    pages |= {PAPERS_PAGE: str(papers_page(workspace, measured))} if measured else {}
     chains = filter_chains(context)
     pages |= {FILTERS_PAGE: str(filter_page(workspace, chains))} if chains else {}
     return Built(write_site(catalog.report, pages), len(pages))

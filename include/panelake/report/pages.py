@@ -43,7 +43,13 @@ class Concern:
 
 
 def overview(
-    workspace: Workspace, history: Sequence[SliceFacts], detailed: int, pages: Collection[Slice], built_at: int
+    workspace: Workspace,
+    history: Sequence[SliceFacts],
+    detailed: int,
+    pages: Collection[Slice],
+    built_at: int,
+    *,
+    papers: bool,
 ) -> Markup:
     """The index: verdicts, what needs attention, trends, the newest slices, older ones gathered."""
     shown = history[-detailed:]
@@ -53,6 +59,7 @@ def overview(
         "overview.html",
         workspace=workspace,
         built_at=built_at,
+        papers=papers,
         history=history,
         shown=shown,
         listed=shown[-MOST_LISTED:],
