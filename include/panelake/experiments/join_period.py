@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import mean
 
 import numpy as np
@@ -42,15 +43,21 @@ def _rings(spec: JoinSpec) -> tuple[Feed, Callable[[], int]]:
     return lambda batch: sum(len(found.window_end) for found in join.feed(batch)), lambda: sum(join.held())
 
 
-def _hashed(kind: type[MJoin]) -> Callable[[JoinSpec], tuple[Feed, Callable[[], int]]]:
-    def make(spec: JoinSpec) -> tuple[Feed, Callable[[], int]]:
-        join = kind(spec, buckets=1 << 18)
+def _hashed(make: Callable[[JoinSpec], MJoin]) -> Callable[[JoinSpec], tuple[Feed, Callable[[], int]]]:
+    def made(spec: JoinSpec) -> tuple[Feed, Callable[[], int]]:
+        join = make(spec)
         return lambda batch: join.feed(batch).shape[1], lambda: 0
 
-    return make
+    return made
 
 
-ENGINES = {OURS: _rings, "MJoin": _hashed(MJoin), "AMJoin": _hashed(AMJoin)}
+# About as many hash addresses as there are keys at the fastest rate: tables that are full would only slow rivals down.
+_ADDRESSES = 1 << 20
+ENGINES = {
+    OURS: _rings,
+    "MJoin": _hashed(partial(MJoin, buckets=_ADDRESSES)),
+    "AMJoin": _hashed(partial(AMJoin, buckets=_ADDRESSES, vectors=_ADDRESSES)),
+}
 
 
 def _example(every: int) -> Callable[[Scale], Iterator[Row]]:
