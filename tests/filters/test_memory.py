@@ -30,8 +30,8 @@ def memory(tmp_path):
 def run(memory, index, sample, *, anew=False):
     """A slice as ingest runs it: opened, then learned from, unless it was run before."""
     opened = filtering.opened(memory, "s", minute(index), PLAIN, anew=anew)
-    if opened.every:
-        memory.record([opened.learned(minute(index), "s", 1_000, sample)])
+    if opened.idle is not None:
+        memory.record([opened.learned(minute(index), "s", 1_000, sample, {})])
     return opened
 
 

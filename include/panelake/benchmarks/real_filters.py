@@ -21,8 +21,7 @@ from panelake.filters.statistics import resume
 from panelake.language.stream_filters import StreamFilter, lower_filter
 from panelake.slices import Slice
 from panelake.sources.source import POSITION
-from panelake.spark.filter_chain import sampling
-from panelake.stages.filtering import DROPPED, OUTCOME, Filtering, as_written, probed
+from panelake.stages.filtering import DROPPED, OUTCOME, Filtering, as_written, due, probed
 
 PARTS = 10
 GOALS = {"gap closed after the first tenth": 0.8, "remembered, above best": 0.03, "cold, above best": 0.15}
@@ -83,17 +82,13 @@ class _Runs:
     def part(self, number: int) -> DataFrame:
         return self._tuples.where(F.col("part") == number)
 
-    def timed(self, way: Filtering, number: int, *, probing: bool = False) -> tuple[Spent, Filtering, Counter[int]]:
-        """What one part took, the way it was done, and the sample."""
+    def timed(self, way: Filtering, number: int, *, probing: bool = False) -> tuple[Spent, Filtering, list[Row]]:
+        """What one part took, the way it was done, and its counts."""
         done: list[tuple[Filtering, list[Row]]] = []
         took = spent(lambda: done.append(self._counted(way, number, probing=probing)))
         ((used, rows),) = done
         self.kept[number].add(sum(row["count"] for row in rows if row[DROPPED] is None))
-        sample = Counter[int]()
-        for row in rows:
-            if used.every and row[OUTCOME] is not None:
-                sample[row[OUTCOME]] += row["count"]
-        return took, used, sample
+        return took, used, rows
 
     def _counted(self, way: Filtering, number: int, *, probing: bool) -> tuple[Filtering, list[Row]]:
         """Tuples of a part by the filter that drops them, as ingest counts them, after probing if it is due."""
@@ -109,10 +104,23 @@ class _Runs:
 
     def learning(self, way: Filtering, number: int) -> tuple[Spent, Filtering]:
         """What a part took that is learned from, and the way for the next."""
-        every = sampling(self._count // PARTS if way.before.samples else 0, way.before.profile.weight)
-        took, way, sample = self.timed(replace(way, every=every), number, probing=True)
-        after = resume(way.learned(_SLICE, "log", self._count // PARTS, sample).after, way.chain)
-        return took, replace(way, before=after, used=after.order)
+        tuples = self._count // PARTS
+        way = due(way, way.idle or 0.0, tuples if way.before.samples else 0)
+        took, way, rows = self.timed(way, number, probing=True)
+        learned = way.learned(_SLICE, "log", tuples, *told(rows))
+        after = resume(learned.after, way.chain)
+        return took, replace(way, before=after, used=after.order, idle=learned.idle)
+
+
+def told(rows: list[Row]) -> tuple[Counter[int], Counter[str]]:
+    """The sample's outcomes, and how many tuples each filter dropped."""
+    sample, dropped = Counter[int](), Counter[str]()
+    for row in rows:
+        if OUTCOME in row and row[OUTCOME] is not None:
+            sample[row[OUTCOME]] += row["count"]
+        if row[DROPPED] is not None:
+            dropped[row[DROPPED]] += row["count"]
+    return sample, dropped
 
 
 def compare(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:

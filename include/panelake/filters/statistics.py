@@ -21,6 +21,9 @@ Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 Sample = tuple[Integers, Integers]
 COSTS_EVERY = 64
+# A sample makes a slice's job some tenths of a second dearer: it comes when filters took about ten times that.
+WORTH_SECONDS = 3.0
+_ENOUGH = profiles.LIMIT // 5
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,10 @@ class FilterStatistics:
         """Whether costs are to be measured: at first, and every now and then."""
         return self.samples % COSTS_EVERY == 0
 
+    def wants_sample(self, idle: float) -> bool:
+        """Whether to learn more: while little is known, and when filters took so many seconds since the last sample."""
+        return self.profile.weight < _ENOUGH or idle >= WORTH_SECONDS
+
     @property
     def assumed_costs(self) -> Doubles:
         """Costs to decide by: one that is not known is taken to be like the others."""
@@ -65,6 +72,14 @@ class FilterStatistics:
     def expected_cost(self) -> float:
         """What a tuple pays in the order in force, in seconds once costs are measured; NaN while nothing is known."""
         return profiles.expected_cost(self.profile, self.profile.order, self.assumed_costs)
+
+    def surprised_by(self, dropped: Mapping[tuple[int, ...], int], tuples: int) -> bool:
+        """Whether filters, told in groups that run one after another, dropped other shares than the profile tells."""
+        expected, weight = profiles.dropped(self.profile, self.profile.order), self.profile.weight
+        if min(weight, tuples) < profiles.OBSERVATIONS:
+            return False
+        shares = ((float(expected[list(group)].sum()), count / tuples) for group, count in dropped.items())
+        return any(profiles.differ(share, weight, seen, tuples) for share, seen in shares)
 
     def with_costs(self, measured: Doubles) -> FilterStatistics:
         """These statistics with costs measured anew, NaN where they were not; the order stays."""

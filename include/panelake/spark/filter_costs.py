@@ -1,9 +1,10 @@
-"""What a condition costs a tuple, in seconds, measured inside Spark's generated code, tuple by tuple, in one job.
+"""What a condition costs a tuple, in seconds, measured inside Spark's generated code, tuple by tuple.
 
 Each sampled tuple is given to each condition once, between two readings of the JVM's clock, and once to none, which
 tells what the readings cost themselves. The slowest tenth is left out: there the thread was stopped, or its code not
 yet compiled. A machine busy with other work hardly changes the rest, as it would a difference of whole runs.
 A condition behind a border (raising.py) is measured on the tuples that reach it.
+The readings are columns, so that whoever has a sample in hand asks for them in the same job.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import reduce
 from operator import and_
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
@@ -22,33 +24,44 @@ from panelake.filters.chain import Placed
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
-TUPLES = 3_000
 # The clock does not tell shorter times apart.
 LEAST = 5e-9
 _FEWEST = 20
 _SLOWEST = 0.1
-_NUMBER, _TIMED = "_number", "_timed"
+_CLOCK = "_clock"
+_TRUE = True
 
 
-def measure_costs(
-    sample: DataFrame, chain: Sequence[Placed], conditions: Sequence[Column] | None = None, tuples: int = TUPLES
-) -> Doubles:
-    """Seconds a tuple of each condition; NaN for one that hardly any sampled tuple reaches.
+def measure_costs(sample: DataFrame, chain: Sequence[Placed]) -> Doubles:
+    """Seconds a tuple of each condition; NaN for one that hardly any sampled tuple reaches. One job."""
+    return costs_of(sample.select(*clocked(chain)).toArrow(), len(chain))
+
+
+def clocked(chain: Sequence[Placed], conditions: Sequence[Column] | None = None, prefix: str = _CLOCK) -> list[Column]:
+    """The clock's readings around each condition, and around none, for each tuple of a sample.
 
     Conditions are what the chain says they are, unless given as columns.
     """
     told = conditions if conditions is not None else [F.expr(placed.condition) for placed in chain]
-    nothing = len(chain)
-    numbers = F.explode(F.sequence(F.lit(0), F.lit(nothing)))
-    timed = F.when(F.col(_NUMBER) == nothing, _timed(F.lit(True)))  # noqa: FBT003 - Spark's signature
-    for number in range(len(chain)):
-        timed = timed.when(F.col(_NUMBER) == number, _reached(chain, told, number))
-    rows = sample.limit(tuples).withColumn(_NUMBER, numbers).select(_NUMBER, timed.alias(_TIMED)).toArrow()
-    read = rows.filter(rows[_TIMED].is_valid())
-    clock = read[_TIMED].combine_chunks()
-    took = clock.field("after").to_numpy() - clock.field("before").to_numpy()
-    typical = [_typical(took[read[_NUMBER].to_numpy() == number]) for number in range(nothing + 1)]
+    timed = [_reached(chain, told, number) for number in range(len(chain))] + [_timed(F.lit(_TRUE))]
+    return [_apart(column).alias(f"{prefix}{number}") for number, column in enumerate(timed)]
+
+
+def costs_of(readings: pa.Table, filters: int, prefix: str = _CLOCK) -> Doubles:
+    """Seconds a tuple of each condition, from the readings of a sample."""
+    typical = [_typical(_took(readings[f"{prefix}{number}"])) for number in range(filters + 1)]
     return np.maximum(LEAST, np.array(typical[:-1]) - typical[-1])
+
+
+def _took(readings: pa.ChunkedArray) -> Integers:
+    clock = readings.drop_null().combine_chunks()
+    took: Integers = clock.field("after").to_numpy() - clock.field("before").to_numpy()
+    return took
+
+
+def _apart(timed: Column) -> Column:
+    """Spark evaluates ahead what several columns have in common, but nothing that stands below a condition."""
+    return F.when(F.monotonically_increasing_id() >= 0, timed)
 
 
 def _reached(chain: Sequence[Placed], conditions: Sequence[Column], number: int) -> Column:

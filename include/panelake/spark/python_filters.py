@@ -15,7 +15,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.language.stream_filters import StreamFilter
-from panelake.spark.python_worker import PythonRun
+from panelake.spark.python_worker import BITS, SECONDS, PythonRun
+
+__all__ = ["BITS", "SECONDS", "judged_by", "probed_by"]
 
 
 def judged_by(source: str, filters: Sequence[StreamFilter], wanted: Column) -> Column:
@@ -24,10 +26,10 @@ def judged_by(source: str, filters: Sequence[StreamFilter], wanted: Column) -> C
     return _called(run, run.judge, "bigint", wanted)
 
 
-def timed_by(source: str, filters: Sequence[StreamFilter]) -> Column:
-    """Seconds a tuple of each filter, an array: the same for all tuples of a batch."""
+def probed_by(source: str, filters: Sequence[StreamFilter], wanted: Column) -> Column:
+    """The outcomes, and the seconds a tuple of each filter as an array: the same for all tuples of a batch."""
     run = _run(source, filters)
-    return _called(run, run.take_time, "array<double>", F.lit(1))
+    return _called(run, run.probe, f"{BITS} bigint, {SECONDS} array<double>", wanted)
 
 
 def _run(source: str, filters: Sequence[StreamFilter]) -> PythonRun:

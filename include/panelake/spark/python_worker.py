@@ -8,10 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from panelake.errors import BadInputError
 from panelake.filters.statistics import start
 from panelake.spark.arrow_filters import Predicate, judge_batch, placed_predicates, time_batch
+
+BITS, SECONDS = "bits", "seconds"
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,16 @@ class PythonRun:
             statistics = answer.statistics
             yield pa.array(answer.outcomes)
 
-    def take_time(self, batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        """Seconds a tuple of each function, the same for all tuples of a batch."""
+    def probe(self, batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        """Outcomes, and the seconds a wanted tuple of each function: the same for all tuples of a batch."""
         predicates = self.predicates()
+        statistics = start(placed_predicates(predicates))
         for wanted, *columns in batches:
-            costs = time_batch(self._batch(columns), predicates)
-            yield pa.array([costs] * len(wanted), pa.list_(pa.float64()))
+            rows = self._batch(columns)
+            outcomes = pa.array(judge_batch(rows, wanted.to_numpy(), predicates, statistics).outcomes)
+            costs = time_batch(rows.filter(pc.greater(wanted, 0)), predicates)
+            seconds = pa.array([costs] * len(wanted), pa.list_(pa.float64()))
+            yield pa.StructArray.from_arrays([outcomes, seconds], [BITS, SECONDS])
 
     def _batch(self, columns: Sequence[pa.Array]) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays(list(columns), names=self.columns)

@@ -134,9 +134,9 @@ def _filtering(job: _Ingest, tuples: DataFrame) -> Filtering:
 def _written(job: _Ingest, tuples: DataFrame, counts: Counts, numbers: Numbers, ordered: Filtering) -> Entry:
     context, name, part, catalog = job.context, job.name, job.part, job.context.catalog
     counts.require_conserved(name)
-    if ordered.every:
+    if ordered.idle is not None:
         reached = counts.accepted + counts.filtered.total()
-        FilterMemory(catalog).record([ordered.learned(part, name, reached, counts.outcomes)])
+        FilterMemory(catalog).record([ordered.learned(part, name, reached, counts.outcomes, counts.filtered)])
     job.taken.remember(counts.spans)
     cut = counts.cut_late(job.rules.max_late)
     queued = counts.queue_from(cut) if cut is not None else 0

@@ -21,18 +21,16 @@ from panelake.context import Context
 from panelake.filters import statistics as known_filters
 from panelake.filters.chain import Placed, can_move
 from panelake.filters.memory import FilterMemory, Learned
-from panelake.filters.statistics import FilterStatistics, Integers
+from panelake.filters.statistics import WORTH_SECONDS, FilterStatistics, Integers
 from panelake.kernels.filter_order.draws import choice, first_draw
 from panelake.language.raising import placed
 from panelake.spark.filter_chain import outcome_of
-from panelake.spark.filter_costs import measure_costs
+from panelake.spark.filter_costs import clocked, costs_of
 from panelake.stages.known_slices import Ingested
 
 Orders = Mapping[tuple[str, ...], tuple[str, ...]]
 BLOCKS, BLOCK_TUPLES = 40, 125
 FEWEST = 1_000
-# A job to learn from takes some tenths of a second: it comes when conditions took about ten times that.
-WORTH_SECONDS = 3.0
 _SEED = np.uint64(7)
 
 
@@ -101,16 +99,22 @@ def _wheres(context: Context, stream: str, known: Ingested) -> list[_Where]:
 
 
 def _learned(wheres: Sequence[_Where], sample: DataFrame) -> dict[str, FilterStatistics]:
-    """One job for the outcomes of all; another for each whose costs are due."""
+    """One job for the outcomes of all, and for the costs of those that are due."""
     columns = [outcome_of(where.chain).alias(str(number)) for number, where in enumerate(wheres)]
-    outcomes = sample.select(*columns).toArrow()
+    for number, where in enumerate(wheres):
+        columns += clocked(where.chain, prefix=_clock(number)) if where.before.wants_costs else []
+    told = sample.select(*columns).toArrow()
     found = {}
     for number, where in enumerate(wheres):
-        costs = measure_costs(sample, where.chain) if where.before.wants_costs else None
-        seen, times = np.unique(outcomes.column(number).to_numpy(), return_counts=True)
+        costs = costs_of(told, len(where.chain), _clock(number)) if where.before.wants_costs else None
+        seen, times = np.unique(told.column(number).to_numpy(), return_counts=True)
         tally: tuple[Integers, Integers] = (seen.astype(np.int64), times.astype(np.int64))
         found[where.query] = known_filters.learn(where.before, where.chain, tally, costs)
     return found
+
+
+def _clock(number: int) -> str:
+    return f"_clock_{number}_"
 
 
 def blocks_of(first: int, end: int) -> list[tuple[int, int]]:

@@ -102,15 +102,31 @@ def expected_cost(profile: Profile, order: Integers, costs: Doubles) -> float:
     return total / profile.weight if len(profile.weights) else float("nan")
 
 
+def dropped(profile: Profile, order: Integers) -> Doubles:
+    """The share of all tuples that each filter drops in this order, by filter; NaN while nothing is known."""
+    passes, reaching = _passes(profile), profile.weights.copy()
+    found = np.full(len(order), np.nan)
+    for number in order:
+        passing = reaching * passes[:, number]
+        found[number] = (reaching.sum() - passing.sum()) / profile.weight if len(profile.weights) else np.nan
+        reaching = passing
+    return found
+
+
+def differ(share: float, weight: float, other: float, tuples: float, surprise: float = SURPRISE) -> bool:
+    """Whether two shares of so many tuples differ by more than chance would make them."""
+    pooled = (share * weight + other * tuples) / (weight + tuples)
+    variance = pooled * (1 - pooled) * (1 / weight + 1 / tuples)
+    return (share - other) ** 2 > surprise**2 * variance + _ROUNDING
+
+
 def _surprises(known: Profile, sample: Profile, surprise: float) -> bool:
     """Whether any selectivity of the sample and the one known differ by more than chance would make them."""
     before, now = known.weight, sample.weight
     if min(before, now) < OBSERVATIONS:
         return False
-    shares, shares_now = selectivities(known), selectivities(sample)
-    pooled = (shares * before + shares_now * now) / (before + now)
-    variance = pooled * (1 - pooled) * (1 / before + 1 / now)
-    return bool(np.any((shares - shares_now) ** 2 > surprise**2 * variance + _ROUNDING))
+    shares = zip(selectivities(known), selectivities(sample), strict=True)
+    return any(differ(float(share), before, float(share_now), now, surprise) for share, share_now in shares)
 
 
 def _fading(weight: float, limit: int) -> float:
