@@ -34,6 +34,7 @@ EVERY_T, EVERY_SECOND = "every T seconds", "every second"
 PANELS = ("slower streams", "faster streams")
 WAITING = "tuples in memory"
 _CLEARLY = 1.05
+_SEEDS = 2  # millions of tuples differ little from one seed to the next
 
 Feed = Callable[[Arrivals], int]
 
@@ -139,12 +140,12 @@ def _run(engine: str, spec: JoinSpec, batch: Arrivals, seconds: int) -> tuple[fl
 
 def _figure_3(scale: Scale) -> Iterator[Row]:
     rates = (1_000, 3_000) if scale.quick else (10_000, 30_000)
-    slides = (2, 10, 30) if scale.quick else (2, 5, 10, 20, 30)
+    slides = (2, 10, 30) if scale.quick else (2, 10, 20, 30)
     seconds = 60
     for engine in ENGINES:
         _run(engine, _spec(2, 1), _stream(100, 10, 0), 10)
     for panel, rate in zip(PANELS, rates, strict=True):
-        for seed in scale.seeds:
+        for seed in scale.seeds[:_SEEDS]:
             batch = _stream(rate, seconds, seed)
             yield Row("rate", panel, "tuples a second and stream", seed, rate)
             for slide in slides:
@@ -174,16 +175,18 @@ def _ratios(table: Table, panel: str, engine: str) -> dict[float | str, float]:
     return {x: one / other for x, one, other in zip(table.xs(panel), often, seldom, strict=True)}
 
 
-def _judge_engine(table: Table, panel: str, engine: str) -> Check:
+def _judge_panel(table: Table, panel: str) -> Check:
     rate = table.mean("rate", panel, "tuples a second and stream")
-    ratios = list(_ratios(table, panel, engine).items())
-    shown = ", ".join(f"T = {x:g}: {ratio:.2f}" for x, ratio in ratios)
-    (_, shortest), (_, longest) = ratios[0], ratios[-1]
+    ratios = {engine: list(_ratios(table, panel, engine).items()) for engine in ENGINES}
+    shown = "; ".join(
+        f"{engine} " + ", ".join(f"T = {x:g}: {ratio:.2f}" for x, ratio in found) for engine, found in ratios.items()
+    )
+    cheaper = [engine for engine, found in ratios.items() if found[-1][1] < min(1 / _CLEARLY, found[0][1])]
     return Check(
-        f"{engine} at {rate:,.0f}/s costs less every second, the more so the larger T",
-        f"{engine} at {rate:,.0f}/s, every second ÷ every T: {shown}",
-        longest < 1 / _CLEARLY and longest < shortest,
-        "a probe costs its matches, not the tuples that wait",
+        f"at {rate:,.0f}/s joining every second costs less, the more so the larger T",
+        f"at {rate:,.0f}/s, every second ÷ every T: {shown}",
+        len(cheaper) == len(ENGINES),
+        f"{' and '.join(cheaper) if cheaper else 'nobody'} gains; a probe costs its matches, not the tuples that wait",
     )
 
 
@@ -192,7 +195,7 @@ def _judge_3(table: Table) -> list[Check]:
     fewer = all(one < other for one, other in zip(*waiting, strict=True))
     same = table.overall("different numbers of results", "all") == 0
     return [
-        *(_judge_engine(table, panel, engine) for panel in PANELS for engine in ENGINES),
+        *(_judge_panel(table, panel) for panel in PANELS),
         Check("fewer tuples are in memory",
               f"tuples in memory at the largest T: {waiting[0][-1]:,.0f} every second, {waiting[1][-1]:,.0f} every T",
               fewer,
