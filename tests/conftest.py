@@ -1,10 +1,16 @@
-"""What all tests share: a home of their own, UTC, and one Spark Connect server for the whole run."""
+"""What all tests share: UTC, a home of the run's own, and one Spark Connect server in it.
+
+A run is one process, or a few side by side (`pytest -n 2`): these share the server, which the first to need it starts,
+and which ends with the run. What must not be shared between them has the name of its process.
+"""
 
 from __future__ import annotations
 
-import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +26,31 @@ if TYPE_CHECKING:
 # What takes long to make and never changes is shared with the real home.
 SHARED_CACHES = ("jars", "numba")
 ASKED_FOR = ("scheduler", "slow")
+# The whole run's pid and the folder of its server, told to its processes.
+RUN_PID, RUN_HOME = "PANELAKE_TEST_RUN_PID", "PANELAKE_TEST_RUN_HOME"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Open the run, in the process that was started by hand; the processes it starts in turn inherit both."""
+    if not is_part_of_a_run(config):
+        os.environ[RUN_PID] = str(os.getpid())
+        os.environ[RUN_HOME] = str(Path(tempfile.mkdtemp(prefix="panelake-tests-")).resolve())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the run's server, when all its processes are done."""
+    if is_part_of_a_run(config):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PANELAKE_HOME", os.environ[RUN_HOME])
+        server.stop()
+    shutil.rmtree(os.environ.pop(RUN_HOME))
+    del os.environ[RUN_PID]
+
+
+def is_part_of_a_run(config: pytest.Config) -> bool:
+    """Whether this process was started by a run that has several."""
+    return hasattr(config, "workerinput")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -33,18 +64,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def share_caches(source: Path, target: Path) -> None:
     for name in SHARED_CACHES:
         (source / name).mkdir(parents=True, exist_ok=True)
-        (target / name).symlink_to((source / name).resolve())
+        with suppress(FileExistsError):  # another process of the run was first
+            (target / name).symlink_to((source / name).resolve())
 
 
 @pytest.fixture(scope="session", autouse=True)
-def panelake_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home for this run: its server is not the developer's, and ends with this process however that ends."""
-    folder = tmp_path_factory.mktemp("home")
+def panelake_home() -> Iterator[Path]:
+    """A home for this run: its server is not the developer's, and ends with the run however that ends."""
+    folder = Path(os.environ[RUN_HOME])
     share_caches(home(), folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PANELAKE_HOME", str(folder))
         patch.setenv("PANELAKE_DRIVER_MEMORY", "2g")
-        patch.setenv(server.OWNER_VARIABLE, str(os.getpid()))
+        patch.setenv(server.OWNER_VARIABLE, os.environ[RUN_PID])
         patch.delenv("PANELAKE_MASTER", raising=False)
         use_utc()
         yield folder
@@ -62,15 +94,10 @@ def other_home(panelake_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture(scope="session")
-def spark_server(panelake_home: Path) -> Iterator[str]:
-    """The URL of the one server of this run, started on first use."""
+def spark_server(panelake_home: Path) -> str:
+    """The URL of the one server of this run, started on first use; `pytest_unconfigure` ends it."""
     assert home() == panelake_home, "the shared server belongs to the run's home: ask for it before other_home"
-    atexit.register(server.stop)
-    record = server.start(owner_pid=os.getpid())
-    yield record.url
-    atexit.unregister(server.stop)
-    server.stop()
-    assert not record.process.is_alive()
+    return server.start().url
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from panelake.orchestration.airflow_home import environment
 
 @pytest.fixture(scope="session", autouse=True)
 def airflow_in_tests(panelake_home: Path) -> Iterator[Path]:
-    place = panelake_home / "airflow in tests"
+    place = panelake_home / f"airflow in tests, {os.getpid()}"
     place.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(place, private=True).items():
