@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _drive(world: DemoWorld, *, quiet: bool) -> list[TaskEvent]:
     """Make the world and run its slices; give what a gate refused."""
-    with progress_bar(_PREPARATIONS + len(world.slices) * len(STAGES), quiet=quiet) as bar:
+    total = _PREPARATIONS + len(world.slices) * len(STAGES)
+    with progress_bar(total, quiet=quiet) as bar, ThreadPoolExecutor(1) as beside:
+        server_reached = beside.submit(_reach_server)  # a fresh one takes as long to start as all else to prepare
         bar.step(f"generating {world.tuples:,} tuples")
         world.make()
         bar.step("preparing Airflow")
         airflow = private_airflow(world.folder / "airflow")
         bar.step("starting the Spark server")
-        _reach_server()
+        server_reached.result()
         failures = []
         for event in drive(world.workspace, world.slices, airflow, world.log):
             if event.state == "running":
