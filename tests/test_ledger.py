@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 
 import pytest
 
+from panelake import tables
 from panelake.catalog import Catalog
 from panelake.ledger import Entry, Ledger
 from panelake.slices import Slice
@@ -27,6 +29,20 @@ def test_the_newest_entry_counts(ledger):
     ledger.record([Entry(FIRST, "audit", "", "done", 3)])
     assert ledger.entries() == [Entry(FIRST, "audit", "", "done", 3)]
     assert ledger.done("audit") == {FIRST}
+
+
+def test_the_newest_entry_counts_also_after_the_clock_was_set_back(ledger, monkeypatch):
+    class Tomorrow(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return datetime.now(zone) + timedelta(days=1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "datetime", Tomorrow)
+        ledger.record([Entry(FIRST, "audit", "", "refused", 3)])
+    for rows in (4, 5):
+        ledger.record([Entry(FIRST, "audit", "", "done", rows)])
+        assert [entry.rows for entry in ledger.entries()] == [rows]
 
 
 def test_a_stage_is_done_only_as_a_whole(ledger):

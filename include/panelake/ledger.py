@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -55,7 +55,8 @@ class Ledger:
         self._address = catalog.ledger("stages")
 
     def record(self, entries: Iterable[Entry]) -> None:
-        rows = [_row(entry) for entry in entries]
+        now = tables.next_moment(self._address)
+        rows = [_row(entry, now) for entry in entries]
         if rows:
             tables.append(self._address, pa.Table.from_pylist(rows, schema=ENTRIES))
 
@@ -100,7 +101,7 @@ def _instant(microseconds: int) -> pa.Scalar:
     return pa.scalar(microseconds, _INSTANT)
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: Entry, now: datetime) -> dict[str, Any]:
     return {
         "slice_start": to_datetime(entry.slice.start),
         "slice_end": to_datetime(entry.slice.end),
@@ -110,7 +111,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "rows": entry.rows,
         "seconds": entry.seconds,
         "details": json.dumps(entry.details),
-        "recorded_at": datetime.now(UTC),
+        "recorded_at": now,
     }
 
 

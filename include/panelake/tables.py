@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import and_
 from pathlib import Path
@@ -90,6 +91,17 @@ def count(address: str, condition: pc.Expression) -> int:
     """How many rows of the newest version meet the condition."""
     table = open_table(address)
     return 0 if table is None else int(table.to_pyarrow_dataset().count_rows(filter=condition))
+
+
+def next_moment(address: str, column: str = "recorded_at") -> datetime:
+    """Now, or just after the newest moment recorded there: a clock that was set back must not make the newest old."""
+    table, now = open_table(address), datetime.now(UTC)
+    files = None if table is None else pa.table(table.get_add_actions(flatten=True))
+    if files is None or f"max.{column}" not in files.column_names:
+        return now
+    newest: datetime | None = pc.max(files[f"max.{column}"]).as_py()
+    # Statistics hold whole milliseconds.
+    return now if newest is None else max(now, newest.replace(tzinfo=UTC) + timedelta(milliseconds=1))
 
 
 def _all(values: Mapping[str, Any], also: pc.Expression | None) -> pc.Expression | None:

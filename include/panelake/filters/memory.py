@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -70,7 +69,7 @@ class FilterMemory:
         self._read: list[dict[str, Any]] | None = None
 
     def record(self, rows: Iterable[Learned]) -> None:
-        now = datetime.now(UTC)
+        now = tables.next_moment(self._address)
         values = [_row(row) | {"recorded_at": now} for row in rows]
         self._read = None
         if values:

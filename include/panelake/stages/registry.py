@@ -6,7 +6,6 @@ A query whose text changed its meaning since is refused until it is restated: go
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import pyarrow as pa
 
@@ -45,6 +44,6 @@ def register_changed(context: Context, query: Query) -> None:
 
 
 def _record(context: Context, queries: Sequence[Query]) -> None:
-    now = datetime.now(UTC)
+    now = tables.next_moment(context.catalog.ledger("queries"))
     rows = [{"query": query.name, "fingerprint": query.fingerprint, "recorded_at": now} for query in queries]
     tables.append(context.catalog.ledger("queries"), pa.Table.from_pylist(rows, schema=REGISTERED))
