@@ -19,6 +19,7 @@ import pytest
 from panelake.home import home
 from panelake.spark import server
 from panelake.spark.session import open_session, use_utc
+from panelake.spark.settings import JAVA_OPTIONS_VARIABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,6 +77,8 @@ def panelake_home() -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PANELAKE_HOME", str(folder))
         patch.setenv("PANELAKE_DRIVER_MEMORY", "2g")
+        # A server of a few minutes would spend half its time on optimizing code that soon is needed no more.
+        patch.setenv(JAVA_OPTIONS_VARIABLE, os.environ.get(JAVA_OPTIONS_VARIABLE, "-XX:TieredStopAtLevel=1"))
         patch.setenv(server.OWNER_VARIABLE, os.environ[RUN_PID])
         patch.delenv("PANELAKE_MASTER", raising=False)
         use_utc()

@@ -12,6 +12,8 @@ from panelake.errors import BadInputError
 from panelake.home import home
 from panelake.spark.jars import ensure_jars
 
+JAVA_OPTIONS_VARIABLE = "PANELAKE_JAVA_OPTIONS"
+
 # What a client sets on any server, also on one that this project did not start.
 CLIENT: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
@@ -127,5 +129,6 @@ def _java_options(scratch: Path) -> str:
         "-Xss4m",
         # Java would write its counters to the system's temporary folder.
         "-XX:-UsePerfData",
+        *os.environ.get(JAVA_OPTIONS_VARIABLE, "").split(),
     ]
     return " ".join(options)
