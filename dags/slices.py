@@ -1,4 +1,4 @@
-"""The flow of each workspace as a DAG: one run a slice, one task a stage.
+"""The flow of each workspace as a DAG: one run a slice; panes, windows and join are one task, `answer`.
 
 The workspaces are the folders of PANELAKE_WORKSPACES, else the example worlds. A run works on its data interval and
 on nothing else, so that retries and backfills give what the first run would have given.
@@ -11,11 +11,11 @@ from datetime import timedelta
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, chain, task
 
-from panelake.flow import STAGES
+from panelake.flow import dag_tasks, told
 from panelake.orchestration.assets import outlets
 from panelake.orchestration.deadlines import slice_deadline
 from panelake.orchestration.refusals import tell_refusal
-from panelake.orchestration.tasks import SPARK_POOL, run_flow_stage
+from panelake.orchestration.tasks import SPARK_POOL, run_flow_task
 from panelake.orchestration.timetable import SliceTimetable
 from panelake.orchestration.workspaces import dag_id, scheduled_workspaces
 from panelake.slices import to_datetime
@@ -43,16 +43,16 @@ def slices(workspace: Workspace) -> DAG:
             "on_failure_callback": tell_refusal,
         },
     ) as dag:
-        stages = [
-            task(task_id=stage.name, doc_md=stage.does, outlets=outlets(workspace, stage.name))(run_flow_stage)(
-                str(workspace.root), stage.name
+        tasks = [
+            task(task_id=name, doc_md=told(stages), outlets=outlets(workspace, name))(run_flow_task)(
+                str(workspace.root), name
             )
-            for stage in STAGES
+            for name, stages in dag_tasks().items()
         ]
-        stages[-1].as_teardown(on_failure_fail_dagrun=True)  # the report also tells of a slice that was refused
-        chain(*stages)
+        tasks[-1].as_teardown(on_failure_fail_dagrun=True)  # the report also tells of a slice that was refused
+        chain(*tasks)
         # Airflow judges a run by its leaves: were the report the only one, a run that failed before it would be green.
-        stages[-2] >> EmptyOperator(task_id="published")
+        tasks[-2] >> EmptyOperator(task_id="published")
     return dag
 
 

@@ -6,8 +6,10 @@ The command line, the jobs, the DAGs and the documentation are drawn from this l
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from panelake.errors import BadInputError
@@ -27,6 +29,7 @@ class Stage:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     uses_spark: bool = False
+    task: str = ""  # the DAG's task that runs it beside others; empty where it is one of its own
 
     def run(self, context: Context, part: Slice) -> list[Entry]:
         """Load the stage's module, so that whoever only asks for the list loads no Spark, and run it."""
@@ -44,14 +47,24 @@ STAGES = (
         ("bronze", "quarantine"),
         uses_spark=True,
     ),
-    Stage("panes", "aggregates each tuple once, for all queries", ("bronze",), ("panes",), uses_spark=True),
-    Stage("windows", "answers every window that ends in the slice", ("panes",), ("staging",), uses_spark=True),
+    Stage(
+        "panes", "aggregates each tuple once, for all queries", ("bronze",), ("panes",), uses_spark=True, task="answer"
+    ),
+    Stage(
+        "windows",
+        "answers every window that ends in the slice",
+        ("panes",),
+        ("staging",),
+        uses_spark=True,
+        task="answer",
+    ),
     Stage(
         "join",
         "joins the slice's tuples with those of other streams",
         ("bronze", "state"),
         ("staging", "state"),
         uses_spark=True,
+        task="answer",
     ),
     Stage(
         "audit",
@@ -63,6 +76,16 @@ STAGES = (
     Stage("publish", "makes audited answers readable, each table at once", ("staging", "quality"), ("gold",)),
     Stage("report", "draws the page a person reads", ("ledger", "quality", "gold"), ("report",)),
 )
+
+
+def dag_tasks() -> dict[str, tuple[Stage, ...]]:
+    """The DAG's tasks, in order: few, since the start of each costs a scheduler and a process seconds."""
+    return {name: tuple(stages) for name, stages in groupby(STAGES, lambda stage: stage.task or stage.name)}
+
+
+def told(stages: Iterable[Stage]) -> str:
+    """What stages do, a line each."""
+    return "\n".join(f"- {stage.name}: {stage.does}" for stage in stages)
 
 
 def stage_named(name: str) -> Stage:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from panelake.flow import STAGES
+from panelake.flow import dag_tasks
 from panelake.orchestration.airflow_home import dags_folder, environment, private_airflow
 from panelake.orchestration.tasks import SPARK_POOL
 from panelake.orchestration.workspaces import WORKSPACES_VARIABLE
@@ -75,8 +75,8 @@ def test_parsing_loads_neither_spark_nor_kernels(parsed: dict[str, Any]) -> None
     assert parsed["heavy"] == []
 
 
-def test_a_workspaces_dag_is_the_flow_one_task_a_stage_in_its_order(parsed: dict[str, Any]) -> None:
-    names = [stage.name for stage in STAGES]
+def test_a_workspaces_dag_is_the_flow_in_its_order(parsed: dict[str, Any]) -> None:
+    names = list(dag_tasks())
     tasks = parsed["dags"]["slices_traffic"]["tasks"]
     followers = {name: [follower] for name, follower in pairwise(names)}
     assert {name: task["downstream"] for name, task in tasks.items()} == {

@@ -92,7 +92,7 @@ def test_a_task_of_a_run_without_an_interval_fails_before_anything_is_written(tm
     folder.mkdir()
     (folder / "streams.yaml").write_text((example_workspace("traffic") / "streams.yaml").read_text())
     with pytest.raises(AirflowFailException, match="no data interval"):
-        tasks.run_flow_stage(str(folder), "ingest")
+        tasks.run_flow_task(str(folder), "ingest")
     assert sorted(path.name for path in folder.iterdir()) == ["streams.yaml"]
 
 

@@ -1,4 +1,4 @@
-"""The body of a DAG task: one stage of one slice, and which of its errors Airflow may try again.
+"""The body of a DAG task: some stages of one slice, and which of its errors Airflow may try again.
 
 Only a `TransientError` leaves a task as it is. Every other error becomes an `AirflowFailException`, which ends the
 task at once. A task that waits, for another run or for its source, gives its worker back meanwhile.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from panelake.durations import format_duration
 from panelake.errors import BadInputError, GateRefusedError, PanelakeError, TransientError
-from panelake.flow import STAGES, stage_named
+from panelake.flow import STAGES, Stage, dag_tasks
 from panelake.orchestration.assets import announce
 from panelake.orchestration.instants import microseconds_of
 from panelake.orchestration.workspaces import dag_id
@@ -26,6 +26,7 @@ from panelake.slices import Slice, format_instant, parse_instant, to_datetime
 if TYPE_CHECKING:
     from panelake.context import Context
     from panelake.ledger import Entry
+    from panelake.orchestration.neighbours import IsRunning
     from panelake.workspace import Workspace
 
 SPARK_POOL = "spark"
@@ -40,46 +41,57 @@ _EXAMPLE_INSTANT = parse_instant("2026-01-01T00:00:00Z")
 log = logging.getLogger(__name__)
 
 
-def run_flow_stage(  # noqa: PLR0917 - Airflow's names
+def run_flow_task(  # noqa: PLR0917 - Airflow's names
     workspace_folder: str,
-    stage_name: str,
+    task_name: str,
     data_interval_start: datetime | None = None,
     data_interval_end: datetime | None = None,
     ti: Any = None,
     outlet_events: Any = None,
 ) -> None:
-    """Run one stage of the slice that is the run's data interval; Airflow fills in all but the first two."""
+    """Run the task's stages of the slice that is the run's data interval; Airflow fills in all but the first two."""
     with only_transient_is_retried():
         awaited = _run_or_wait(
-            Path(workspace_folder), stage_name, (data_interval_start, data_interval_end), ti, outlet_events
+            Path(workspace_folder), task_name, (data_interval_start, data_interval_end), ti, outlet_events
         )
     if awaited:
         _give_the_worker_back(awaited)
 
 
-def _run_or_wait(folder: Path, stage_name: str, interval: Interval, ti: Any, outlet_events: Any) -> str | None:
-    """Run the stage, or give what it has to wait for."""
-    from panelake.orchestration.neighbours import waits_for  # noqa: PLC0415 - the same for all below: see above
-    from panelake.runner import run_stage  # noqa: PLC0415
-    from panelake.spark.session import lost_server_is_transient  # noqa: PLC0415
+def _run_or_wait(folder: Path, task_name: str, interval: Interval, ti: Any, outlet_events: Any) -> str | None:
+    """Run the stages, or give what the task has to wait for."""
+    from panelake.spark.session import lost_server_is_transient  # noqa: PLC0415 - the same for all below: see above
     from panelake.workspace import load_workspace  # noqa: PLC0415
 
     workspace = load_workspace(folder)
     part = slice_of(workspace, *interval)
     is_running = partial(_is_running, ti)
     with stage_context(workspace) as context, lost_server_is_transient():
-        for _ in range(_TIMES_OVERTAKEN):
-            awaited = waits_for(context, part, stage_name, is_running)
-            awaited = awaited or _awaited_source(context, part, stage_name)
+        for stage in dag_tasks()[task_name]:
+            awaited = _run_stage_or_wait(context, part, stage, is_running, outlet_events)
             if awaited:
                 return awaited
-            entries = run_stage(context, part, stage_named(stage_name))
-            if not _is_refused_for_others(context, part, stage_name):
-                break
-        log.info("%s of %s: %s rows", stage_name, part, entries[-1].rows)
-        _refuse(stage_name, part, list(context.ledger.of_slice(part).values()))
+    return None
+
+
+def _run_stage_or_wait(
+    context: Context, part: Slice, stage: Stage, is_running: IsRunning, outlet_events: Any
+) -> str | None:
+    from panelake.orchestration.neighbours import waits_for  # noqa: PLC0415
+    from panelake.runner import run_stage  # noqa: PLC0415
+
+    for _ in range(_TIMES_OVERTAKEN):
+        awaited = waits_for(context, part, stage.name, is_running)
+        awaited = awaited or _awaited_source(context, part, stage.name)
+        if awaited:
+            return awaited
+        entries = run_stage(context, part, stage)
+        if not _is_refused_for_others(context, part, stage.name):
+            break
+    log.info("%s of %s: %s rows", stage.name, part, entries[-1].rows)
+    _refuse(stage.name, part, list(context.ledger.of_slice(part).values()))
     if outlet_events is not None:
-        announce(workspace, stage_name, entries, outlet_events)
+        announce(context.workspace, stage.name, entries, outlet_events)
     return None
 
 
