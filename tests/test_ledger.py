@@ -79,3 +79,23 @@ def test_what_other_slices_recorded_is_counted_apart_from_ones_own(ledger):
     assert ledger.times_recorded(["panes", "publish"], apart_from=THIRD) == 2
     ledger.record([Entry(SECOND, "panes", "", "done", 6)])
     assert ledger.times_recorded(["panes", "publish"], apart_from=FIRST) == 2
+
+
+def test_writers_that_count_each_other_enter_one_after_another(ledger):
+    """Each enters only what knows of all before it: of eight at once seven must look again."""
+    parts = [Slice(start, start + 60) for start in range(0, 480, 60)]
+    looks = []
+
+    def publish(part):
+        entered = False
+        while not entered:
+            known = ledger.times_recorded(["publish"], apart_from=part)
+            looks.append(known)
+            entered = ledger.record_unless_overtaken(
+                [Entry(part, "publish", "", "done", known)], ["publish"], part, known
+            )
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(publish, parts))
+    assert sorted(entry.rows for entry in ledger.entries(stage="publish")) == list(range(8))
+    assert len(looks) >= 8

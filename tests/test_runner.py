@@ -6,6 +6,7 @@ import pytest
 
 from panelake import runner
 from panelake.catalog import Catalog
+from panelake.errors import TransientError
 from panelake.ledger import Entry, Ledger
 from panelake.locks import Locks
 from panelake.slices import Slice
@@ -33,6 +34,7 @@ class FakeStage:
 class FakeContext:
     warehouse: str
     log: list[tuple[str, Slice]] = field(default_factory=list)
+    times_overtaken: int = 0
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(Catalog(self.warehouse))
@@ -97,6 +99,35 @@ def test_a_slice_is_answered_anew_where_another_was_published_meanwhile(context)
     context.log.clear()
     run(context, OLDER, "publish")
     assert context.log == [("windows", OLDER), ("join", OLDER), ("audit", OLDER), ("publish", OLDER)]
+
+
+class Overtaken(FakeStage):
+    """Another machine publishes the other slice while this one publishes, as often as told."""
+
+    def run(self, context, part) -> list[Entry]:
+        if self.log.count(("publish", part)) < context.times_overtaken:
+            context.ledger.record([Entry(NEWER, "publish", "", "done", 1)])
+        return super().run(context, part)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_slice_is_published_once_more_where_another_was_meanwhile(context, times):
+    context.times_overtaken = times
+    run(context, OLDER, "panes", "windows", "audit")
+    context.log.clear()
+    runner.run_stage(context, OLDER, Overtaken("publish", context.log))
+    once = [("publish", OLDER)]
+    anew = [("windows", OLDER), ("join", OLDER), ("audit", OLDER), ("publish", OLDER)]
+    assert context.log == once + times * anew
+    assert context.ledger.of_slice(OLDER)["publish", ""].status == "done"
+
+
+def test_a_slice_that_is_overtaken_again_and_again_is_not_entered_and_may_be_tried_again(context):
+    context.times_overtaken = 99
+    run(context, OLDER, "panes", "windows", "audit")
+    with pytest.raises(TransientError, match="others were published 3 times meanwhile"):
+        runner.run_stage(context, OLDER, Overtaken("publish", context.log))
+    assert ("publish", "") not in context.ledger.of_slice(OLDER)
 
 
 @pytest.mark.parametrize(

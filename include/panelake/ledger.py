@@ -60,6 +60,13 @@ class Ledger:
         if rows:
             tables.append(self._address, pa.Table.from_pylist(rows, schema=ENTRIES))
 
+    def record_unless_overtaken(
+        self, entries: Iterable[Entry], stages: Iterable[str], apart_from: Slice, known: int
+    ) -> bool:
+        """Record in one commit, unless `times_recorded` of others is no longer what is known; give whether it did."""
+        rows = pa.Table.from_pylist([_row(entry) for entry in entries], schema=ENTRIES)
+        return tables.append_while(self._address, rows, _of_others(stages, apart_from), known)
+
     def entries(
         self, *, stage: str | None = None, subject: str | None = None, within: Slice | None = None
     ) -> list[Entry]:
@@ -82,15 +89,20 @@ class Ledger:
 
     def times_recorded(self, stages: Iterable[str], apart_from: Slice) -> int:
         """How often any of the stages was recorded for other slices: it has grown when another run was at work."""
-        others = (pc.field("slice_start") != _instant(apart_from.start)) | (
-            pc.field("slice_end") != _instant(apart_from.end)
-        )
-        return tables.count(self._address, others & pc.field("stage").isin(list(stages)) & (pc.field("subject") == ""))
+        return tables.count(self._address, _of_others(stages, apart_from))
 
     def _newest(self, values: Mapping[str, Any], also: pc.Expression | None = None) -> list[Entry]:
         rows = tables.read(self._address, ENTRIES, where=values, also=also).sort_by("recorded_at").to_pylist()
         newest = {(row["slice_start"], row["slice_end"], row["stage"], row["subject"]): row for row in rows}
         return sorted((_entry(row) for row in newest.values()), key=lambda entry: entry.slice)
+
+
+def _of_others(stages: Iterable[str], apart_from: Slice) -> pc.Expression:
+    """Whole stages of other slices."""
+    others = (pc.field("slice_start") != _instant(apart_from.start)) | (
+        pc.field("slice_end") != _instant(apart_from.end)
+    )
+    return others & pc.field("stage").isin(list(stages)) & (pc.field("subject") == "")
 
 
 def _overlaps(part: Slice) -> pc.Expression:

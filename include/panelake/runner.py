@@ -3,6 +3,8 @@
 Slices may be run by several commands and tasks at once. Stages of one slice exclude each other. Answers are made
 from the panes of many slices, and made again when another slice brings tuples; so before it publishes, a slice is
 compared with what others recorded since its windows were answered, and answered and audited anew where they did.
+On one machine a lock lets them publish one after another; between machines the ledger does: a slice during whose
+publishing another was published is not entered, and publishes once more.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from panelake.context import Context
+from panelake.errors import TransientError
 from panelake.flow import STAGES, Stage, stage_named
 from panelake.ledger import Entry, Status
 from panelake.slices import Slice
@@ -23,6 +26,7 @@ _ANSWERS, _JOINS, _CHECKS, _PUBLISHES = "windows", "join", "audit", "publish"
 # or answer windows they reach into.
 _DISTURBS = ("panes", _CHECKS, _PUBLISHES)
 _OTHERS_SEEN = "others_seen"
+_TIMES_OVERTAKEN = 3
 
 
 def run_stage(context: Context, part: Slice, stage: Stage) -> list[Entry]:
@@ -31,10 +35,20 @@ def run_stage(context: Context, part: Slice, stage: Stage) -> list[Entry]:
         if stage.name != _PUBLISHES:
             return _run(context, part, stage)
         with context.locks.publishing():
-            if _is_outdated(context, part):
-                for name in (_ANSWERS, _JOINS, _CHECKS):
-                    _run(context, part, stage_named(name))
-            return _run(context, part, stage)
+            return _published(context, part, stage)
+
+
+def _published(context: Context, part: Slice, stage: Stage) -> list[Entry]:
+    """Publish answers that know all others, those published meanwhile too."""
+    for _ in range(_TIMES_OVERTAKEN):
+        others = context.ledger.times_recorded((_PUBLISHES,), apart_from=part)
+        if _is_outdated(context, part):
+            for name in (_ANSWERS, _JOINS, _CHECKS):
+                _run(context, part, stage_named(name))
+        entries = _timed(context, part, stage)
+        if context.ledger.record_unless_overtaken(entries, (_PUBLISHES,), part, others):
+            return entries
+    raise TransientError(f"slice {part}: others were published {_TIMES_OVERTAKEN} times meanwhile; run it again")
 
 
 def run_slice(context: Context, part: Slice, progress: Progress, stages: Sequence[Stage] = STAGES) -> list[Entry]:
@@ -56,6 +70,13 @@ def ordered(parts: Sequence[Slice], ingested: Sequence[Slice]) -> list[Slice]:
 
 
 def _run(context: Context, part: Slice, stage: Stage) -> list[Entry]:
+    entries = _timed(context, part, stage)
+    context.ledger.record(entries)
+    return entries
+
+
+def _timed(context: Context, part: Slice, stage: Stage) -> list[Entry]:
+    """Run the stage; give its entries, and that of the stage as a whole."""
     began = time.perf_counter()
     details = _seen_before(context, part, stage)
     entries = stage.run(context, part)
@@ -63,7 +84,6 @@ def _run(context: Context, part: Slice, stage: Stage) -> list[Entry]:
     status: Status = "refused" if any(entry.status == "refused" for entry in entries) else "done"
     whole = Entry(part, stage.name, "", status, sum(entry.rows for entry in entries), seconds, details)
     timed = [replace(entry, seconds=entry.seconds or seconds / len(entries)) for entry in entries]
-    context.ledger.record([*timed, whole])
     return [*timed, whole]
 
 

@@ -136,6 +136,22 @@ def compare_and_append(address: str, schema: pa.Schema, decide: Callable[[pa.Tab
     keep_few_files(address)
 
 
+def append_while(address: str, rows: pa.Table, condition: pc.Expression, expected: int) -> bool:
+    """Append only while as many rows as expected meet the condition, in one commit with that; give whether it did."""
+    create(address, rows.schema)
+
+    def commit() -> bool:
+        table = DeltaTable(address)
+        if table.to_pyarrow_dataset().count_rows(filter=condition) != expected:
+            return False
+        write_deltalake(table, rows, mode="append", commit_properties=_ONCE)
+        return True
+
+    appended = retry_conflicts(commit, address)
+    keep_few_files(address)
+    return appended
+
+
 def keep_few_files(address: str) -> None:
     """Make one file of many small ones: a file costs every reader a millisecond, and each commit adds one.
 
