@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,14 @@ import pytest
 from deltalake import DeltaTable
 
 from panelake.cli import main
-from panelake.slices import format_instant, to_microseconds
+from panelake.context import Context
+from panelake.maintenance.maintain import maintain
+from panelake.runner import run_slice
+from panelake.slices import Slice, format_instant, to_microseconds
+from panelake.workspace import load_workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -175,6 +183,30 @@ def test_a_person_is_forgotten_everywhere(world: World) -> None:
     world.land(range(6, 7))
     assert world.run(range(7))[0] == 0
     assert [row["_seq"] for row in world.rows("bronze/cars") if row["_seq"] >= 60] == list(range(60, 70))
+
+
+@pytest.mark.slow
+def test_maintenance_again_and_again_beside_active_runs_changes_no_answer(
+    tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path / "town", "", capsys)
+    world.land(range(5))
+    contexts = [Context(load_workspace(world.root)) for _ in range(2)]
+    for context in contexts:
+        vars(context)["spark"] = spark
+    parts = [Slice(START + n * MINUTE, START + (n + 1) * MINUTE) for n in range(5)]
+    with ThreadPoolExecutor(1) as beside:
+        running = beside.submit(
+            lambda: [entry for part in parts for entry in run_slice(contexts[0], part, lambda *_: None)]
+        )
+        steps = []
+        while not running.done():
+            steps += list(maintain(contexts[1]))
+    assert not [entry for entry in running.result() if entry.status == "refused"]
+    steps += list(maintain(contexts[1]))
+    assert {("prune", "bronze/cars"), ("prune", "gold/by_car")} <= {(step["action"], step["table"]) for step in steps}
+    assert world.answers() == world.expected(range(2, 5), 5)
+    assert world.minutes("bronze/cars") == [3, 4]
 
 
 @pytest.mark.parametrize(

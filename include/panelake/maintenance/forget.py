@@ -1,6 +1,7 @@
 """Forgetting by key: tuples go from every table that holds any, and what was made of them is made anew.
 
-They go from bronze, held, replays and quarantine; panes, answers and the audit's samples are then made again.
+They go from bronze, held, replays and quarantine; panes, answers, the states of joins and the audit's samples are then
+made again, and published answers leave staging.
 
 Sequence numbers are not given again: a window over rows that held such a tuple holds one less. What came in stays
 counted; the ingest entry says how many of the accepted are forgotten, and the audit counts bronze against that.
@@ -25,8 +26,11 @@ from panelake.dirty import DirtyRange, DirtySet
 from panelake.errors import BadInputError, PrunedError
 from panelake.flow import STAGES
 from panelake.forgotten import FORGOTTEN, Request, Requests, digest_of
+from panelake.language.parser import Query
+from panelake.language.query import AggregateQuery, JoinQuery, JoinStream
 from panelake.ledger import Entry
 from panelake.maintenance.gold_rows import remove
+from panelake.maintenance.traces import remember_anew, remembering, remove_staged
 from panelake.maintenance.vacuum import vacuums
 from panelake.runner import run_slice
 from panelake.slices import Slice, to_microseconds
@@ -129,9 +133,10 @@ def forget(context: Context, person: Person, *, purge: bool = False) -> tuple[Fo
         found = find(context, person)
         _delete(context, person, found)
     waiting = sorted({known.slice for known in DirtySet(context.catalog).pending(person.stream) if known.why == WHY})
-    entries, left = _made_anew(context, person.stream, _with_later(context, person.stream, waiting))
+    entries, left = _made_anew(context, person.stream, _to_make_anew(context, person.stream, waiting))
     with context.locks.maintaining():
         _delete_gold(context, person)
+        remove_staged(context, person.stream)
         for step in vacuums(context, versions=0) if purge else ():
             step.do()
     return found, left, entries
@@ -201,6 +206,15 @@ def _delete_matching(context: Context, address: str, found: DataFrame, same: str
         context.spark.catalog.dropTempView(view)
 
 
+def _to_make_anew(context: Context, stream: str, parts: list[Slice]) -> list[Slice]:
+    """The slices, and others whose join, state or staged answers hold their tuples, in the order of time."""
+    if not parts:
+        return []
+    staged = {entry.slice for entry in context.ledger.entries(stage="windows", subject="")}
+    unpublished = {part for part in staged - context.ledger.done("publish") if part.start >= parts[0].start}
+    return sorted({*_with_later(context, stream, parts), *remembering(context, stream, parts), *unpublished})
+
+
 def _with_later(context: Context, stream: str, parts: list[Slice]) -> list[Slice]:
     """The slices, and those after them that a join of the stream reads or remembers their tuples in."""
     reach = max((join.longest_range for join in context.workspace.joins.values() if stream in join.reads), default=0)
@@ -216,6 +230,7 @@ def _made_anew(context: Context, stream: str, parts: list[Slice]) -> tuple[list[
     left: list[Slice] = []
     for part in parts:
         try:
+            remember_anew(context, stream, part)
             entries += run_slice(context, part, lambda _part, _stage: None, _AFTER_INGEST)
         except PrunedError:
             left.append(part)
@@ -224,10 +239,26 @@ def _made_anew(context: Context, stream: str, parts: list[Slice]) -> tuple[list[
 
 
 def _delete_gold(context: Context, person: Person) -> None:
-    """Answers of the key itself that could not be made anew, their tuples being pruned: queries grouped by it."""
-    for query in context.workspace.queries_of(person.stream):
-        aliases = {key.expression.strip("`"): key.alias for key in query.keys}
-        if set(person.values) <= set(aliases) and tables.exists(context.catalog.gold(query.name)):
-            values = context.spark.range(1).select(*person.literals(context).values()).toArrow()
-            same = [pc.field(aliases[name]) == values.column(n)[0] for n, name in enumerate(person.values)]
-            remove(context.catalog.gold(query.name), reduce(and_, same))
+    """Answers of the key itself that could not be made anew, their tuples being pruned: where they tell all of it."""
+    values = context.spark.range(1).select(*person.literals(context).values()).toArrow()
+    for query in context.workspace.all_queries.values():
+        for told in _told_in(query, person.stream):
+            if set(person.values) <= set(told) and tables.exists(context.catalog.gold(query.name)):
+                same = [pc.field(told[name]) == values.column(n)[0] for n, name in enumerate(person.values)]
+                remove(context.catalog.gold(query.name), reduce(and_, same))
+
+
+def _told_in(query: Query, stream: str) -> list[dict[str, str]]:
+    """For each place of the stream, its columns that stand in the answers as they are: what they are called there."""
+    if isinstance(query, AggregateQuery):
+        return [{key.expression.strip("`"): key.alias for key in query.keys}] if query.stream == stream else []
+    shown = {output.expression.strip("`"): output.alias for output in query.outputs}
+    return [_told_of(one, query, shown) for one in query.streams if one.stream == stream]
+
+
+def _told_of(one: JoinStream, join: JoinQuery, shown: Mapping[str, str]) -> dict[str, str]:
+    told = {name: shown[one.column(name)] for name in one.columns if one.column(name) in shown}
+    for other in join.streams:  # the keys are equal: any of them tells
+        pairs = zip(one.keys, other.keys, strict=True)
+        told |= {mine: shown[other.column(key)] for mine, key in pairs if other.column(key) in shown}
+    return told

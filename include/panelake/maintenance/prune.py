@@ -14,17 +14,15 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from pyarrow import fs
 
 from panelake import tables
 from panelake.context import Context
 from panelake.dirty import DirtySet
-from panelake.durations import format_duration
 from panelake.language.query import JoinQuery
 from panelake.ledger import Entry
+from panelake.maintenance import staged
 from panelake.maintenance.reach import needed
 from panelake.maintenance.step import Step
-from panelake.maintenance.warehouse import store_of
 from panelake.slices import Slice, format_instant
 from panelake.spark.delta import SLICE, delete_slices
 from panelake.stages.known_slices import PRUNED, Ingested, ingested_slices
@@ -41,6 +39,10 @@ def prunings(context: Context) -> Iterator[Step]:
         yield from _of_stream(context, stream, known)
     for join in context.workspace.joins.values():
         yield from _of_join(context, join, {stream: known for stream, known in every.items() if stream in join.reads})
+    joined = {stream for join in context.workspace.joins.values() for stream in join.reads} & set(every)
+    kept = context.workspace.retention.staging
+    answers = [_cutoff(context, stream, every[stream], kept) for stream in joined]
+    yield from _staging(context, staged.JOINS, min(answers, default=_DAWN))
     results = [_cutoff(context, stream, known, context.workspace.retention.results) for stream, known in every.items()]
     yield from _small("quality/results", context.catalog.quality, "slice_start", min(results, default=_DAWN))
 
@@ -49,7 +51,7 @@ def _of_stream(context: Context, stream: str, known: list[Ingested]) -> Iterator
     kept, catalog = context.workspace.retention, context.catalog
     yield from _bronze(context, stream, known, _cutoff(context, stream, known, kept.bronze))
     yield from _quarantine(context, stream, known, _cutoff(context, stream, known, kept.quarantine))
-    yield from _staging(context, stream, known, _cutoff(context, stream, known, kept.staging))
+    yield from _staging(context, stream, _cutoff(context, stream, known, kept.staging))
     gold = _cutoff(context, stream, known, kept.gold)
     for query in context.workspace.queries_of(stream):
         yield from _small(f"gold/{query.name}", catalog.gold(query.name), SLICE, gold)
@@ -64,7 +66,15 @@ def _of_join(context: Context, join: JoinQuery, every: dict[str, list[Ingested]]
         min(_cutoff(context, stream, known, age) for stream, known in every.items()) for age in (kept.gold, kept.state)
     )
     yield from _small(f"gold/{join.name}", catalog.gold(join.name), SLICE, gold)
-    yield from _small(f"state/{join.name}", catalog.state(join.name), "slice_start", state)
+    newest = _newest_state(catalog.state(join.name))  # the next slice goes on from it, however old it is
+    yield from _small(f"state/{join.name}", catalog.state(join.name), "slice_start", min(state, newest))
+
+
+def _newest_state(address: str) -> int:
+    table = tables.open_table(address)
+    starts = None if table is None else table.to_pyarrow_dataset().to_table(columns=["slice_start"])["slice_start"]
+    newest = None if starts is None else pa.compute.max(starts)
+    return _DAWN if newest is None or not newest.is_valid else int(newest.value)
 
 
 def _cutoff(context: Context, stream: str, known: list[Ingested], age: int | None) -> int:
@@ -147,24 +157,15 @@ def _delete(address: str, predicate: str) -> dict[str, Any]:
     return {}
 
 
-def _staging(context: Context, stream: str, known: list[Ingested], cutoff: int) -> Iterator[Step]:
-    """Staged answers that were published: those refused are kept for inspection."""
-    store, root = store_of(f"{context.catalog.warehouse}/staging/{stream}")
-    there = _folders(store, root)
-    done = context.ledger.done("publish")
-    old = sorted(part for part in done if part.end <= cutoff and part.folder in there)
+def _staging(context: Context, name: str, cutoff: int) -> Iterator[Step]:
+    """Staged answers that were published."""
+    old = [part for part in staged.published(context, name) if part.end <= cutoff]
     if old:
-        told = f"{len(old)} slices' answers, published and older than {format_duration(known[-1].slice.end - cutoff)}"
-        folders = [f"{root}/{part.folder}" for part in old]
-        yield Step("prune", f"staging/{stream}", told, partial(_remove, store, folders), facts={"slices": len(old)})
+        told = f"{len(old)} published slices' answers, before {format_instant(old[-1].end)}"
+        do = partial(_remove, context, name, old)
+        yield Step("prune", f"staging/{name}", told, do, facts={"slices": len(old)})
 
 
-def _folders(store: fs.FileSystem, root: str) -> set[str]:
-    found = store.get_file_info(fs.FileSelector(root, allow_not_found=True))
-    return {info.base_name for info in found if info.type == fs.FileType.Directory}
-
-
-def _remove(store: fs.FileSystem, folders: list[str]) -> dict[str, Any]:
-    for folder in folders:
-        store.delete_dir(folder)
+def _remove(context: Context, name: str, parts: list[Slice]) -> dict[str, Any]:
+    staged.remove(context, name, parts)
     return {}
