@@ -11,7 +11,6 @@ import pytest
 
 from panelake.cli import main
 from panelake.flow import STAGES
-from panelake.worlds.demo import SLICES
 
 AREAS = 6
 
@@ -27,17 +26,17 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.usefixtures("spark_server")
 @pytest.mark.timeout(600)
 def test_the_demo_answers_reports_and_can_be_run_again() -> None:
-    first = demo("--tuples", "6000", "--json")
+    first = demo("--tuples", "3000", "--slices", "2", "--json")
     assert first.returncode == 0, first.stdout + first.stderr
     document = json.loads(first.stdout)
-    assert len(document["slices"]) == SLICES
+    assert len(document["slices"]) == 2
     assert all(set(part["seconds"]) == {stage.name for stage in STAGES} for part in document["slices"])
     assert [row["area_id"] for row in document["answers"]["speed_by_area"]] == list(range(AREAS))
-    assert document["answers"]["speed_by_area"][0]["window_end"].startswith("2026-01-01 00:20:00")
+    assert document["answers"]["speed_by_area"][0]["window_end"].startswith("2026-01-01 00:10:00")
     assert Path(document["report"]).is_file()
     assert "[DAG TEST]" in Path(document["log"]).read_text()
 
-    again = demo("--tuples", "6000")
+    again = demo("--tuples", "1500", "--slices", "1")
     assert again.returncode == 0, again.stdout + again.stderr
     assert "speed_by_area: the newest answers" in again.stdout
     assert document["report"] in again.stdout
@@ -49,6 +48,11 @@ def test_a_folder_with_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["demo", "--out", str(tmp_path)]) == 2
     assert "holds files already" in capsys.readouterr().err
     assert (tmp_path / "mine").read_text() == "keep me"
+
+
+def test_no_slices_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--out", str(tmp_path / "new"), "--slices", "0"]) == 2
+    assert "--slices 0" in capsys.readouterr().err
 
 
 def test_no_tuples_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

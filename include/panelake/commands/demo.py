@@ -12,7 +12,7 @@ from panelake.catalog import Catalog
 from panelake.cli import print_json
 from panelake.console import print_table, progress_bar, say
 from panelake.errors import BadInputError, GateRefusedError, PanelakeError, PartDownError
-from panelake.flow import STAGES
+from panelake.flow import STAGES, dag_tasks
 from panelake.gold import REVISION, SLICE
 from panelake.ledger import Entry, Ledger
 from panelake.orchestration.airflow_home import private_airflow
@@ -23,7 +23,7 @@ from panelake.slices import format_instant
 from panelake.spark import probe, server
 from panelake.spark.session import MASTER_VARIABLE
 from panelake.workspace import Workspace, load_workspace
-from panelake.worlds.demo import DemoWorld, demo_folder
+from panelake.worlds.demo import SLICES, DemoWorld, demo_folder
 
 _ANSWERS_SHOWN = 6
 _PREPARATIONS = 3
@@ -32,7 +32,8 @@ _ERRORS: dict[int, type[PanelakeError]] = {error.exit_code: error for error in (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """How much, and where to."""
-    command.add_argument("--tuples", type=int, default=300_000, help="how many, over four slices (default 300,000)")
+    command.add_argument("--tuples", type=int, default=300_000, help="how many, over all slices (default 300,000)")
+    command.add_argument("--slices", type=int, default=SLICES, help=f"how many slices (default {SLICES})")
     command.add_argument("--seed", type=int, default=1, help="the same seed gives the same tuples")
     command.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="a new folder; default: the demo's own, made anew"
@@ -43,8 +44,10 @@ def run(options: argparse.Namespace) -> int:
     """Exit 1 where a gate refused a slice; what was published is shown all the same."""
     if options.workspace is not None:
         raise BadInputError(f"--workspace {options.workspace}: the demo makes a workspace of its own; --out says where")
+    if options.slices < 1:
+        raise BadInputError(f"--slices {options.slices}: expected how many slices to run, at least 1")
     with demo_folder(options.out) as folder:
-        world = DemoWorld(folder, options.tuples, options.seed)
+        world = DemoWorld(folder, options.tuples, options.seed, options.slices)
         refused = _drive(world, quiet=options.json)
         workspace = load_workspace(world.workspace)
         entries = Ledger(Catalog(workspace.warehouse)).entries()
@@ -57,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _drive(world: DemoWorld, *, quiet: bool) -> list[TaskEvent]:
     """Make the world and run its slices; give what a gate refused."""
-    total = _PREPARATIONS + len(world.slices) * len(STAGES)
+    total = _PREPARATIONS + len(world.slices) * len(dag_tasks())
     with progress_bar(total, quiet=quiet) as bar, ThreadPoolExecutor(1) as beside:
         server_reached = beside.submit(_reach_server)  # a fresh one takes as long to start as all else to prepare
         bar.step(f"generating {world.tuples:,} tuples")

@@ -1,4 +1,4 @@
-"""The demo's world: a fresh copy of the traffic workspace, with tuples that fill four slices."""
+"""The demo's world: a fresh copy of the traffic workspace, with tuples that fill some slices."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class DemoWorld:
     folder: Path
     tuples: int
     seed: int
+    count: int = SLICES
 
     @property
     def workspace(self) -> Path:
@@ -41,14 +42,14 @@ class DemoWorld:
     @cached_property
     def slices(self) -> list[Slice]:
         length = load_workspace(example_workspace(_WORLD)).slice_length
-        return list(slices_between(_START, _START + SLICES * length, length))
+        return list(slices_between(_START, _START + self.count * length, length))
 
     def make(self) -> None:
         """Copy the workspace and land its tuples."""
         kept_apart = shutil.ignore_patterns("warehouse", "landing")
         shutil.copytree(example_workspace(_WORLD), self.workspace, ignore=kept_apart)
         workspace = load_workspace(self.workspace)
-        seconds = SLICES * workspace.slice_length / _SECOND
+        seconds = self.count * workspace.slice_length / _SECOND
         landing = Path(workspace.source_path(_WORLD))
         generate(_WORLD, self.tuples, self.tuples / seconds, self.seed, _START, landing, lambda _: None)
 
