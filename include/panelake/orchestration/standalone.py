@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,7 @@ from panelake.orchestration.airflow_processes import (
     load_record,
 )
 from panelake.orchestration.health import unhealthy_parts
+from panelake.orchestration.preload import PRELOAD_VARIABLE
 from panelake.processes import spawn_detached
 from panelake.spark import server
 from panelake.spark.session import MASTER_VARIABLE
@@ -48,9 +50,10 @@ _START_SECONDS = 180.0
 _POLL_SECONDS = 0.5
 _STEPS = 4
 _USER = "admin"
+_SCHEDULER = "scheduler"
 _PARTS = (
     ("api-server",),
-    ("scheduler", "--skip-serve-logs"),
+    (_SCHEDULER, "--skip-serve-logs"),
     ("dag-processor",),
     ("triggerer", "--skip-serve-logs"),
 )
@@ -98,26 +101,34 @@ def _usable(port: int | None) -> int:
 
 
 def _start(port: int, bar: Advance) -> AirflowRecord:
+    given = os.environ.get(MASTER_VARIABLE)
+    own_server = not given and not server.status().healthy
+    with ThreadPoolExecutor(1) as beside:
+        starting = None if given else beside.submit(server.ensure)  # it takes as long as all the rest
+        try:
+            record = _start_airflow(port, bar, own_server=own_server)
+            bar.step("the Spark server")
+            if starting is not None:
+                starting.result()
+        except BaseException:
+            _stop(load_record())
+            if own_server:
+                wait([starting] if starting else [])
+                server.stop()
+            raise
+    return record
+
+
+def _start_airflow(port: int, bar: Advance, *, own_server: bool) -> AirflowRecord:
     bar.step("Airflow's database")
     place = ensure_database()
     variables = environment(place, port)
     bar.step("connections, pools and variables")
     loader = [sys.executable, "-m", "panelake.orchestration.settings_loader", str(settings_file())]
     run_logged(loader, variables, place / "settings.log")
-    bar.step("the Spark server")
-    given = os.environ.get(MASTER_VARIABLE)
-    own_server = not given and not server.status().healthy
-    try:
-        if not given:
-            server.ensure()
-        bar.step("Airflow")
-        record = _spawn(port, place, variables, own_server=own_server)
-        _await_health(record)
-    except BaseException:
-        _stop(load_record())
-        if own_server:
-            server.stop()
-        raise
+    bar.step("Airflow")
+    record = _spawn(port, place, variables, own_server=own_server)
+    _await_health(record)
     return record
 
 
@@ -126,7 +137,8 @@ def _spawn(port: int, place: Path, variables: dict[str, str], *, own_server: boo
     log.write_text("")
     record = AirflowRecord(port, str(log), own_server)
     for command in _PARTS:
-        process = spawn_detached([sys.executable, "-m", "airflow", *command], env=variables, cwd=place, log=log)
+        own = variables | ({PRELOAD_VARIABLE: "1"} if command[0] == _SCHEDULER else {})
+        process = spawn_detached([sys.executable, "-m", "airflow", *command], env=own, cwd=place, log=log)
         record = replace(record, parts=(*record.parts, Part.of(command[0], process)))
         record.save()
     return record
