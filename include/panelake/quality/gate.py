@@ -27,6 +27,7 @@ _import_lock = Lock()
 
 def load_expectations() -> Any:
     """Great Expectations, imported on first use: that takes seconds, and other work can go on meanwhile."""
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)  # it would tell hundreds of lines of itself
     with _import_lock, _warnings_left_alone():
         import great_expectations  # noqa: PLC0415 - takes seconds
 
