@@ -64,7 +64,8 @@ class Ledger:
         self, entries: Iterable[Entry], stages: Iterable[str], apart_from: Slice, known: int
     ) -> bool:
         """Record in one commit, unless `times_recorded` of others is no longer what is known; give whether it did."""
-        rows = pa.Table.from_pylist([_row(entry) for entry in entries], schema=ENTRIES)
+        now = tables.next_moment(self._address)
+        rows = pa.Table.from_pylist([_row(entry, now) for entry in entries], schema=ENTRIES)
         return tables.append_while(self._address, rows, _of_others(stages, apart_from), known)
 
     def entries(
