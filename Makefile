@@ -12,7 +12,7 @@ PACKAGES_READY := $(VENV)/.packages-ready
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-worlds test-slow test-scheduler lint format up down lock clean
+.PHONY: help setup demo test test-worlds test-slow test-scheduler lint format up down lock vendor clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 help:  ## list the targets
@@ -53,6 +53,9 @@ down:  ## stop what `make up` started
 
 lock: $(VENV_READY)  ## pin all packages anew in requirements.lock
 	@$(UV) pip compile pyproject.toml --extra dev --python-version 3.11 --no-header --no-annotate -o requirements.lock
+
+vendor: setup  ## fetch the report's chart library anew from its packages, by npm, and compare it with its checksums
+	@$(BIN)/python -m panelake.report.vendored
 
 clean:  ## stop the server; remove runtime files and caches; .venv and tables stay
 	@if [ -e .cache/airflow/standalone.json ]; then $(BIN)/python -m panelake.orchestration.standalone down; fi

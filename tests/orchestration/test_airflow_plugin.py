@@ -13,6 +13,7 @@ from panelake.context import Context
 from panelake.ledger import Entry
 from panelake.orchestration.airflow_home import environment, private_airflow
 from panelake.orchestration.workspaces import WORKSPACES_VARIABLE
+from panelake.report.assets import chart_script, chart_script_path
 from panelake.report.build import build_report
 from panelake.slices import Slice, parse_instant
 from panelake.workspace import load_workspace
@@ -75,6 +76,8 @@ print(json.dumps({"answers": answers, "views": views, "heavy": heavy}))
 ASKED = {
     "reports": "/panelake/",
     "overview": "/panelake/slices_town/index.html",
+    "script": f"/panelake/slices_town/{chart_script_path()}",
+    "other script": "/panelake/slices_town/assets/charts-0.js",
     "slice": f"/panelake/slices_town/{PAGE}",
     "filters": "/panelake/slices_town/filters.html",
     "papers": "/panelake/slices_town/docs/papers.html",
@@ -142,7 +145,7 @@ def test_the_list_of_reports_is_for_known_users_alone(told: dict[str, Any]) -> N
     assert (viewer["code"], viewer["headers"]["location"]) == (307, "slices_town/index.html")
 
 
-def test_a_viewer_reads_the_pages_and_the_browser_is_told_to_run_nothing(told: dict[str, Any]) -> None:
+def test_a_viewer_reads_the_pages_and_the_browser_is_told_to_run_no_script_of_theirs(told: dict[str, Any]) -> None:
     shown = {
         "overview": "Quality report",
         "slice": "Slice 2026-01-01 00:00",
@@ -153,8 +156,15 @@ def test_a_viewer_reads_the_pages_and_the_browser_is_told_to_run_nothing(told: d
         read = answer(told, "viewer", what)
         assert read["code"] == 200
         assert text in read["text"]
-        assert read["headers"]["content-security-policy"].startswith("default-src 'none'")
+        assert read["headers"]["content-security-policy"].startswith("default-src 'none'; script-src 'self'; ")
         assert read["headers"]["cache-control"] == "private, no-store"
+
+
+def test_the_script_is_served_as_what_it_is_and_may_be_kept(told: dict[str, Any]) -> None:
+    read = answer(told, "viewer", "script")
+    assert (read["code"], read["text"]) == (200, chart_script())
+    assert read["headers"]["content-type"] == "text/javascript; charset=utf-8"
+    assert "immutable" in read["headers"]["cache-control"]
 
 
 def test_a_run_leads_to_the_page_of_its_slice(told: dict[str, Any]) -> None:
@@ -169,7 +179,7 @@ def test_a_run_whose_slice_has_no_page_says_so(told: dict[str, Any]) -> None:
     assert 'href="../index.html"' in read["text"]
 
 
-@pytest.mark.parametrize("what", ["no run", "no page", "outside", "beside", "other dag"])
+@pytest.mark.parametrize("what", ["no run", "no page", "other script", "outside", "beside", "other dag"])
 def test_what_is_not_a_page_of_the_report_is_not_found(told: dict[str, Any], what: str) -> None:
     read = answer(told, "viewer", what)
     assert read["code"] == 404

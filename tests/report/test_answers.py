@@ -94,7 +94,8 @@ def test_windows_of_rows_are_drawn_by_their_numbers(tmp_path: Path) -> None:
     assert found is not None
     assert found["window_end"].to_pylist() == [2_500, -500]
     (chart,) = answer_charts(found, ["area"]).charts
-    assert "<span>-500</span><span>2,500</span>" in chart
+    assert '{"places":[-500,2500],"timed":false,' in chart
+    assert '<th scope="row">-500</th>' in chart
 
 
 def test_charts_show_few_groups_and_say_how_many_there_are() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import pytest
 
 from panelake.context import Context
 from panelake.errors import PartDownError
+from panelake.report.assets import chart_script_path
 from panelake.report.build import DETAILED, REFUSED_KEPT, build_report
 from panelake.stages import report as report_stage
 
@@ -24,12 +27,15 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str, str]] = []
         self.open: list[str] = []
+        self.scripts: list[dict[str, str | None]] = []
         self.text = ""
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag == "script":
+            self.scripts.append(dict(attrs))
         if tag not in {"meta", "link", "br", "img", "path", "rect"}:
             self.open.append(tag)
 
@@ -60,7 +66,7 @@ def pages(site: Path) -> dict[Path, Page]:
 
 def test_every_slice_query_and_stream_has_a_page(site: Path) -> None:
     names = sorted(str(path.relative_to(site)) for path in site.rglob("*") if path.is_file())
-    assert len(names) == len(PLACES) + OTHERS
+    assert len(names) == len(PLACES) + OTHERS + 1, "and the script of the charts"
     assert {"index.html", "query/speeds.html", "stream/traffic.html"} < set(names)
     assert "slice/20260101T000000Z-20260101T000500Z.html" in names
 
@@ -83,11 +89,17 @@ def test_every_link_leads_to_a_page_of_the_report(site: Path) -> None:
             assert (path.parent / link).is_file(), f"{path}: {link}"
 
 
-def test_pages_hold_no_script_and_ask_no_network(site: Path) -> None:
+def test_pages_run_the_charts_script_alone_and_ask_no_network(site: Path) -> None:
     for path, page in pages(site).items():
-        assert not {"script", "iframe", "object", "embed", "form", "base"} & set(page.tags), path
+        assert not {"iframe", "object", "embed", "form", "base"} & set(page.tags), path
         pictures = [value for tag, name, value in page.attributes if (tag, name) == ("img", "src")]
         assert all(picture.startswith("data:image/png;base64,") for picture in pictures), path
+        run = [script for script in page.scripts if script.get("type") != "application/json"]
+        charted = path.parent.name not in {"slice", "docs"}
+        assert [(path.parent / str(script["src"])).resolve() for script in run] == (
+            [site / chart_script_path()] if charted else []
+        )
+        assert ("script-src 'self' file:;" in path.read_text()) == charted
         assert not [name for _, name, _ in page.attributes if name.startswith("on")], path
         html = path.read_text()
         assert "http://" not in html, path
@@ -124,12 +136,12 @@ def test_the_overview_tells_refused_and_missing_slices(site: Path) -> None:
 
 def test_the_overview_draws_a_square_a_slice_and_table(site: Path) -> None:
     page = Page((site / "index.html").read_text())
-    cells = [value for _, name, value in page.attributes if name == "class" and value.startswith("cell ")]
-    tables = 4  # the whole slice, bronze, panes, gold
-    assert len(cells) == tables * (len(PLACES) + 2)
-    assert cells.count("cell missing") == tables * 2
-    assert cells.count("cell refused") == 2  # gold and the whole slice
-    assert cells.count("cell warned") == 2 * 3
+    kinds = json.loads(re.findall(r'{"kinds":.*?}', page.text)[0])["kinds"]
+    tables = 4  # the whole slice, bronze, gold, panes
+    assert [len(letters) for letters in kinds] == [tables] * (len(PLACES) + 2)
+    assert kinds.count("mmmm") == 2
+    assert kinds.count("rprp") == 1
+    assert kinds.count("wwpp") == 3
 
 
 def test_all_that_can_be_clicked_or_scrolled_is_on_the_keyboards_way(site: Path) -> None:

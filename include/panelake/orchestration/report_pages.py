@@ -18,19 +18,25 @@ from sqlalchemy import select
 from panelake.catalog import Catalog
 from panelake.orchestration.workspaces import dag_id as dag_id_of
 from panelake.orchestration.workspaces import scheduled_workspaces
+from panelake.report.assets import ASSETS
+from panelake.report.heat_maps import page_of
 from panelake.report.site import INDEX
-from panelake.report.strips import page_of
 from panelake.report.templating import render
 from panelake.slices import Slice, to_microseconds
 from panelake.workspace import Workspace
 
 _PAGE = re.compile(r"(?:index|filters)\.html|(?:slice|query|stream|data_docs|docs)/\w[\w-]*\.html")
+_SCRIPT = re.compile(rf"{ASSETS}/charts-[0-9a-f]+\.js")
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "private, no-store",
 }
+# Its name changes with what it holds.
+_SCRIPT_HEADERS = _HEADERS | {"Cache-Control": "private, max-age=31536000, immutable"}
 
 
 def create_app() -> FastAPI:
@@ -67,12 +73,13 @@ def run(dag_id: str, run_id: str, session: SessionDep) -> Response:
 
 
 def page(dag_id: str, path: str) -> Response:
-    """One page of the workspace's report."""
+    """One page of the workspace's report, or the script that draws its charts."""
     workspace = _workspace(dag_id)
-    html = _read(workspace, path) if _PAGE.fullmatch(path) else None
-    if html is None:
+    is_script = bool(_SCRIPT.fullmatch(path))
+    text = _read(workspace, path) if is_script or _PAGE.fullmatch(path) else None
+    if text is None:
         raise HTTPException(404, f"the report of {workspace.name} has no page {path!r}; open {INDEX}")
-    return _html(html)
+    return Response(text, media_type="text/javascript", headers=_SCRIPT_HEADERS) if is_script else _html(text)
 
 
 def _html(text: str, status: int = 200) -> Response:

@@ -66,7 +66,7 @@ def _chart(
     found = dict(zip(zip(_of_rows(rows, keys), _ends(rows), strict=True), numbers, strict=True))
     series = [Series(_name(group, column), [found.get((group, place)) for place in places]) for group in groups]
     timed = pa.types.is_timestamp(rows.schema.field(END).type)
-    axes = Axes(place=words.instant if timed else words.number, from_zero=False)
+    axes = Axes(timed=timed, from_zero=False)
     return line_chart(column, places, series, axes)
 
 

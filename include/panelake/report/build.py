@@ -12,17 +12,19 @@ from panelake.filters.explained import filter_chains
 from panelake.numbers import Numbers
 from panelake.pane_plan import plan_of
 from panelake.report.answers import newest_rows
+from panelake.report.assets import assets
 from panelake.report.continuity import continuity
 from panelake.report.data_docs import docs_of
 from panelake.report.filter_page import FILTERS_PAGE, filter_page
+from panelake.report.heat_maps import page_of
 from panelake.report.history import SliceFacts, read_history
 from panelake.report.join_page import join_page
-from panelake.report.pages import MOST_ANSWERS, overview, query_page, slice_page, stream_page
+from panelake.report.pages import overview, slice_page, stream_page
 from panelake.report.pane_picture import pane_picture
 from panelake.report.papers_page import PAPERS_PAGE, papers, papers_page
 from panelake.report.quarantine import reasons
+from panelake.report.query_page import MOST_ANSWERS, query_page
 from panelake.report.site import DATA_DOCS, INDEX, pages_in, write_site
-from panelake.report.strips import page_of
 from panelake.report.verdicts import rule_results
 from panelake.slices import Slice, to_microseconds
 from panelake.workspace import Workspace
@@ -55,7 +57,7 @@ def build_report(context: Context, built_at: int | None = None) -> Built:
     pages |= {PAPERS_PAGE: str(papers_page(workspace, measured))} if measured else {}
     chains = filter_chains(context)
     pages |= {FILTERS_PAGE: str(filter_page(workspace, chains))} if chains else {}
-    return Built(write_site(catalog.report, pages), len(pages))
+    return Built(write_site(catalog.report, pages | assets()), len(pages))
 
 
 def with_pages(history: Sequence[SliceFacts]) -> list[SliceFacts]:

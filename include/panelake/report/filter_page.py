@@ -39,8 +39,8 @@ def order_chart(chain: FilterChain) -> Markup | None:
         Series(_label(text), [known.used.index(number) + 1 for known in newest])
         for number, text in enumerate(chain.texts)
     ]
-    axes = Axes(value=lambda place: f"place {place:.0f}", tick=lambda place: f"{place:.0f}")
-    return line_chart("Place in the order, slice by slice", [known.slice.start for known in newest], series, axes)
+    places = [known.slice.start for known in newest]
+    return line_chart("Place in the order, slice by slice", places, series, Axes("rank"))
 
 
 def _label(text: str) -> str:

@@ -8,31 +8,18 @@ from typing import Any
 import pyarrow as pa
 from markupsafe import Markup
 
-from panelake.gold import SLICE
 from panelake.language.query import JoinQuery
-from panelake.report import words
 from panelake.report.history import SliceFacts
-from panelake.report.pages import MOST_ANSWERS, query_text
-from panelake.report.strips import table_strip
-from panelake.report.templating import render
+from panelake.report.query_page import answers_page
+from panelake.report.trends import shedding_trends
 from panelake.workspace import Workspace
 
 
 def join_page(workspace: Workspace, query: JoinQuery, shown: Sequence[SliceFacts], rows: pa.Table | None) -> Markup:
     """One join: its verdicts, its shedding by slice, its newest results."""
-    newest = [] if rows is None else rows.slice(0, MOST_ANSWERS).to_pylist()
-    return render(
-        "join.html",
-        workspace=workspace,
-        query=query,
-        text=query_text(workspace, query),
-        strip=table_strip(shown, {facts.slice for facts in shown}, f"gold/{query.name}"),
-        sheds=shedding(query, shown),
-        share=words.share,
-        newest=newest,
-        columns=[name for name in newest[0] if name != SLICE] if newest else [],
-        root="../",
-    )
+    own = {"kind": "Join", "rows_called": "results", "reads": query.reads}
+    sheds, charts = shedding(query, shown), shedding_trends(shown, query.name)
+    return answers_page("join.html", workspace, query, shown, rows, sheds=sheds, charts=charts, **own)
 
 
 def shedding(query: JoinQuery, shown: Sequence[SliceFacts]) -> list[dict[str, Any]]:

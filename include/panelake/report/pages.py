@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
 from markupsafe import Markup
 
-from panelake.gold import REVISION, SLICE
-from panelake.language.query import AggregateQuery, JoinQuery
 from panelake.report import quarantine, words
-from panelake.report.answer_charts import answer_charts
 from panelake.report.continuity import Continuity
+from panelake.report.heat_maps import overview_map, page_of, standing, tables_map
 from panelake.report.history import SliceFacts, missing_between
-from panelake.report.strips import page_of, standing, stretches, strips, table_strip
+from panelake.report.stretches import stretches
 from panelake.report.templating import render
 from panelake.report.trends import stream_trends, trends
 from panelake.report.verdicts import RuleResult
@@ -27,7 +24,6 @@ from panelake.workspace import Workspace
 MOST_CONCERNS = 20
 MOST_RULES = 400
 MOST_SAMPLE_ROWS = 10
-MOST_ANSWERS = 30
 MOST_LISTED = 30
 
 
@@ -68,7 +64,7 @@ def overview(
         age=None if newest is None else built_at - newest,
         concerns=concerns[:MOST_CONCERNS],
         concern_count=len(concerns),
-        strips=strips(shown, pages),
+        verdicts=overview_map(shown, pages),
         charts=trends(shown),
         older=list(reversed(stretches(history[:-detailed]))),
         sheds=any(facts.shed is not None for facts in shown),
@@ -121,10 +117,6 @@ def slice_page(
     )
 
 
-def _parts(shown: Sequence[SliceFacts]) -> set[Slice]:
-    return {facts.slice for facts in shown}
-
-
 def _filtered(details: dict[str, Any]) -> int:
     found = details.get("filtered", 0)
     return sum(found.values()) if isinstance(found, dict) else int(found)
@@ -133,36 +125,6 @@ def _filtered(details: dict[str, Any]) -> int:
 def sample_columns(sample: Sequence[dict[str, Any]]) -> list[str]:
     """The columns that any of the rows has, in the order met."""
     return list(islice(dict.fromkeys(name for row in sample for name in row), 20))
-
-
-def query_page(
-    workspace: Workspace, query: AggregateQuery, shown: Sequence[SliceFacts], panes: Markup, rows: pa.Table | None
-) -> Markup:
-    """One query: its panes, its verdicts and its newest answers, drawn and as they are."""
-    keys = [key.alias for key in query.keys if rows is not None and key.alias in rows.column_names]
-    newest = [] if rows is None else rows.slice(0, MOST_ANSWERS).to_pylist()
-    columns = [name for name in newest[0] if name != SLICE] if newest else []
-    if not any(row[REVISION] for row in newest):
-        columns = [name for name in columns if name != REVISION]
-    return render(
-        "query.html",
-        workspace=workspace,
-        query=query,
-        text=query_text(workspace, query),
-        strip=table_strip(shown, _parts(shown), f"gold/{query.name}"),
-        keys=keys,
-        panes=panes,
-        charts=None if rows is None else answer_charts(rows, keys),
-        newest=newest,
-        columns=columns,
-        root="../",
-    )
-
-
-def query_text(workspace: Workspace, query: AggregateQuery | JoinQuery) -> str:
-    """The query as its author wrote it."""
-    path = workspace.root / query.file
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
 
 def stream_page(
@@ -181,7 +143,7 @@ def stream_page(
         queries=workspace.queries_of(name),
         shown=shown,
         counts=_stream_counts(name, shown),
-        strips=[table_strip(shown, _parts(shown), f"{kind}/{name}") for kind in ("bronze", "panes")],
+        verdicts=tables_map(shown, [f"bronze/{name}", f"panes/{name}", f"quarantine/{name}"]),
         charts=stream_trends(shown, name),
         filters=_filters(name, shown),
         reasons=reasons[: quarantine.MOST_REASONS],

@@ -1,4 +1,4 @@
-"""Writes the pages of the report, each whole or not at all, and removes those of slices that are no longer shown.
+"""Writes the files of the report, each whole or not at all, and removes those of slices that are no longer shown.
 
 What Great Expectations shows of a slice is written by its audit, and stays as long as the slice has a page.
 """
@@ -16,11 +16,12 @@ from panelake.errors import PartDownError
 
 INDEX = "index.html"
 DATA_DOCS, _SLICES = "data_docs", "slice"
+_WRITTEN = (".html", ".js")  # what is removed when it is no longer part of the report
 
 
 def write_site(address: str, pages: Mapping[str, str]) -> str:
-    """Write pages by their path below the address, the index last; give the index's path."""
-    order = sorted(pages, key=lambda path: (path == INDEX, path))
+    """Write files by their path below the address, pages after what they load, the index last; give its path."""
+    order = sorted(pages, key=lambda path: (path == INDEX, path.endswith(".html"), path))
     try:
         write = _write_local if tables.is_local(address) else _write_remote
         write(address, {path: pages[path] for path in order})
@@ -48,15 +49,15 @@ def pages_in(address: str, folder: str) -> set[str]:
 
 def _is_stale(path: str, pages: Mapping[str, str]) -> bool:
     folder, _, name = path.rpartition("/")
-    return (f"{_SLICES}/{name}" if folder == DATA_DOCS else path) not in pages
+    return path.endswith(_WRITTEN) and (f"{_SLICES}/{name}" if folder == DATA_DOCS else path) not in pages
 
 
 def _write_local(address: str, pages: Mapping[str, str]) -> None:
     root = Path(address.removeprefix("file://"))
     for path, html in pages.items():
         _write_page(root / path, html.encode())
-    for stale in root.rglob("*.html"):
-        if _is_stale(str(stale.relative_to(root)), pages):
+    for stale in root.rglob("*"):
+        if _is_stale(stale.relative_to(root).as_posix(), pages):
             stale.unlink(missing_ok=True)
 
 
@@ -77,7 +78,7 @@ def _write_remote(address: str, pages: Mapping[str, str]) -> None:
     there = store.get_file_info(fs.FileSelector(root, recursive=True))
     for file in there:
         inside = file.path.removeprefix(f"{root}/")
-        if file.type == fs.FileType.File and inside.endswith(".html") and _is_stale(inside, pages):
+        if file.type == fs.FileType.File and _is_stale(inside, pages):
             store.delete_file(file.path)
 
 

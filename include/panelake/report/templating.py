@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from panelake.report import words
+from panelake.report.assets import chart_script_path
 
 
 @cache
@@ -21,6 +22,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     readers = (words.instant, words.duration, words.number, words.seconds, words.share, words.clipped)
+    environment.globals["chart_script_path"] = chart_script_path
     environment.filters.update({reader.__name__: reader for reader in readers})
     return environment
 

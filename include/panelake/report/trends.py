@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
 from panelake.durations import SECOND
 from panelake.flow import STAGES
-from panelake.report import words
 from panelake.report.charts import Axes, Series, line_chart
 from panelake.report.history import SliceFacts, missing_between
-from panelake.report.scales import clock_step
 
 Point = SliceFacts | None
 Measure = Callable[[SliceFacts], float | None]
@@ -22,7 +21,7 @@ def trends(shown: Sequence[SliceFacts]) -> list[Markup]:
     places, points = with_gaps(shown)
     if not points:
         return []
-    seconds = Axes(value=words.seconds, tick=words.seconds, step=clock_step)
+    seconds = Axes("seconds")
     charts = [
         line_chart("Tuples accepted, by stream", places, _by_stream(points, "accepted")),
         line_chart("Tuples quarantined, by stream", places, _by_stream(points, "quarantined")),
@@ -31,7 +30,7 @@ def trends(shown: Sequence[SliceFacts]) -> list[Markup]:
         line_chart("From the slice's end to its publication", places, [_series("delay", points, _delay)], seconds),
         line_chart("Seconds, by stage", places, _by_stage(points), seconds),
         line_chart("Tuples shed by joins", places, [_series("shed", points, lambda facts: facts.shed)]),
-        line_chart("Accuracy of joins", places, _accuracies(points), Axes(value=words.share, tick=words.share)),
+        line_chart("Accuracy of joins", places, _accuracies(points), Axes("share")),
     ]
     return [chart for chart in charts if chart is not None]
 
@@ -42,6 +41,34 @@ def stream_trends(shown: Sequence[SliceFacts], stream: str) -> list[Markup]:
     counts = (("Tuples accepted", "accepted"), ("Late tuples accepted", "late"), ("Tuples quarantined", "quarantined"))
     charts = [line_chart(title, places, [_of_stream(points, stream, count)]) for title, count in counts]
     return [chart for chart in charts if chart is not None]
+
+
+def shedding_trends(shown: Sequence[SliceFacts], join: str) -> list[Markup]:
+    """What one join shed of each stream, and how accurate it is estimated and measured to be."""
+    places, points = with_gaps(shown)
+    told = [None if facts is None else _joined(facts, join) for facts in points]
+    if not any(details.get("shed") for details in told if details):
+        return []
+    streams = sorted({alias for details in told if details for alias in details.get("shed_by", {})})
+    shed = [Series(alias, [details and _shed_of(details, alias) for details in told]) for alias in streams]
+    accuracies = [
+        Series(name, [details and details.get(f"{name}_accuracy") for details in told])
+        for name in ("estimated", "measured")
+    ]
+    charts = [
+        line_chart("Tuples shed, by stream", places, shed),
+        line_chart("Accuracy, estimated and measured", places, accuracies, Axes("share")),
+    ]
+    return [chart for chart in charts if chart is not None]
+
+
+def _joined(facts: SliceFacts, join: str) -> dict[str, Any] | None:
+    found = facts.outcome("join", join)
+    return None if found is None or found.refused else found.details
+
+
+def _shed_of(details: dict[str, Any], alias: str) -> int:
+    return sum(details.get("shed_by", {}).get(alias, {}).values())
 
 
 def with_gaps(shown: Sequence[SliceFacts]) -> tuple[list[int], list[Point]]:
