@@ -44,6 +44,7 @@ class StreamsFile(StrictModel):
     slice: PositiveDuration
     streams: Annotated[dict[Identifier, Stream], Field(min_length=1)]
     retention: Retention = Retention()
+    least_accuracy: Annotated[float | None, Field(ge=0, le=1)] = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Workspace:
     joins: dict[str, JoinQuery] = field(default_factory=dict)
     retention: Retention = field(default_factory=Retention)
     python: PythonSource = field(default_factory=PythonSource)
+    least_accuracy: float | None = None  # of joins that shed; below it a slice is refused
 
     @property
     def name(self) -> str:
@@ -105,8 +107,18 @@ def load_workspace(root: Path) -> Workspace:
     warehouse = _located(root, declared.warehouse)
     aggregates = {name: query for name, query in queries.items() if isinstance(query, AggregateQuery)}
     joins = {name: query for name, query in queries.items() if isinstance(query, JoinQuery)}
-    streams, retention = declared.streams, declared.retention
-    return Workspace(root, warehouse, declared.slice, streams, aggregates, own_rules, joins, retention, python)
+    return Workspace(
+        root,
+        warehouse,
+        declared.slice,
+        declared.streams,
+        aggregates,
+        own_rules,
+        joins,
+        declared.retention,
+        python,
+        declared.least_accuracy,
+    )
 
 
 def _located(root: Path, path: str) -> str:

@@ -21,7 +21,7 @@ from panelake.gold import END
 from panelake.language.query import JoinQuery
 from panelake.ledger import Entry
 from panelake.quality.blocking import has_passed
-from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, equal, none
+from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, Severity, equal, none
 from panelake.slices import Slice
 from panelake.spark.join_worker import KEY, OWN, SEQ, STREAM, TS, numbered
 from panelake.stages.join_tuples import JoinReach, read_tuples
@@ -29,6 +29,7 @@ from panelake.staging import digest, open_parquet
 
 _MOST_COUNTED = 5_000_000  # rows of (tuple, window); beyond that a sample of keys is counted
 _WINDOW = "_window"
+_LEAST_ACCURACY = 0.5  # warns below, unless the workspace sets a floor
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ def join_metrics(
         _inside(answers, staged["outside"]),
         _results_due(answers, staged["sampled"], due),
         _reads_passed(answers, audits),
+        *_accuracy(answers),
     ]
 
 
@@ -121,9 +123,21 @@ def _outside(query: JoinQuery) -> Column:
 
 def _due_facts(answers: JoinAnswers) -> DataFrame:
     """How many combinations the slice must have, before conditions on matches."""
+    return _due_by_window(answers).agg(F.sum("due").alias("due"))
+
+
+def _sampled_tuples(answers: JoinAnswers) -> DataFrame:
+    return read_tuples(answers.context, answers.reach).where(answers.is_sampled()).select(TS, STREAM, KEY, OWN, SEQ)
+
+
+def _due_by_window(answers: JoinAnswers) -> DataFrame:
+    """The same by key and window."""
     query = answers.query
-    tuples = read_tuples(answers.context, answers.reach).where(answers.is_sampled()).select(TS, STREAM, KEY, OWN)
-    windows = tuples.withColumn("_first", _window_after(query, F.col(TS))).withColumn("_last", _last_window(query))
+    windows = (
+        _sampled_tuples(answers)
+        .withColumn("_first", _window_after(query, F.col(TS)))
+        .withColumn("_last", _last_window(query))
+    )
     spread = windows.where("_first <= _last").withColumn(_WINDOW, F.explode(F.sequence("_first", "_last")))
     older = F.col(TS) < (F.col(_WINDOW) - 1) * query.slide + query.offset
     counts = [
@@ -131,9 +145,9 @@ def _due_facts(answers: JoinAnswers) -> DataFrame:
         for number, condition in enumerate(_populations(older))
         for place in range(len(query.streams))
     ]
-    by_key = spread.groupBy(KEY, _WINDOW).agg(*counts)
+    of_window = spread.groupBy(KEY, _WINDOW).agg(*counts)
     product = [reduce(mul, (F.col(f"n{place}_{n}") for place in range(len(query.streams)))) for n in range(4)]
-    return by_key.agg(F.sum(product[0] - product[1] - product[2] + product[3]).alias("due"))
+    return of_window.select(KEY, (product[0] - product[1] - product[2] + product[3]).alias("due"))
 
 
 def _populations(older: Column) -> list[Column]:
@@ -179,7 +193,27 @@ def _results_due(answers: JoinAnswers, staged: int, due: int) -> Metric:
     which = "" if answers.sampled == 1 else f" of one key in {answers.sampled}"
     low = due if answers.is_exact else 0
     expected = f"{due}{which}" if answers.is_exact else f"at most {due}{which}"
-    return Metric(answers.table, "results_due", staged, low, due, expected)
+    return Metric(answers.table, "results_due", staged, low, due, expected, lambda: _results_sample(answers))
+
+
+def _results_sample(answers: JoinAnswers) -> list[Row]:
+    """Keys with another number of results than due, each with its first tuple of every stream in reach."""
+    due = _due_by_window(answers).groupBy(KEY).agg(F.sum("due").cast("bigint").alias("due"))
+    firsts = [
+        F.min(F.when(F.col(STREAM) == place, F.col(SEQ))).alias(numbered(SEQ, stream.alias))
+        for place, stream in enumerate(answers.query.streams)
+    ]
+    both = due.join(_staged_by_key(answers), KEY, "full").fillna(0, ["due", "staged"])
+    wrong = both.where(F.col("due") != F.col("staged") if answers.is_exact else F.col("due") < F.col("staged"))
+    shown = wrong.join(_sampled_tuples(answers).groupBy(KEY).agg(*firsts), KEY, "left").orderBy(KEY)
+    rows: list[Row] = shown.limit(SAMPLE_ROWS).toArrow().to_pylist()
+    return rows
+
+
+def _staged_by_key(answers: JoinAnswers) -> DataFrame:
+    if open_parquet(answers.folder) is None:
+        return answers.context.spark.range(0).select(F.col("id").alias(KEY), F.lit(0).cast("bigint").alias("staged"))
+    return answers.rows.where(answers.is_sampled()).groupBy(KEY).agg(F.count(F.lit(1)).alias("staged"))
 
 
 def _reads_passed(answers: JoinAnswers, audits: Mapping[str, Sequence[Entry]]) -> Metric:
@@ -193,3 +227,18 @@ def _reads_passed(answers: JoinAnswers, audits: Mapping[str, Sequence[Entry]]) -
     ]
     expected = f"every slice of {', '.join(answers.query.reads)} in reach passed its audit: run those again first"
     return none(answers.table, "reads_passed_slices", len(blocking), expected, lambda: list(blocking[:SAMPLE_ROWS]))
+
+
+def _accuracy(answers: JoinAnswers) -> list[Metric]:
+    """Of a slice that shed, the estimated share of its results that are there; only a floor that was set blocks."""
+    details, floor = answers.joined.details, answers.context.workspace.least_accuracy
+    if not details.get("sheds"):
+        return []
+    least = _LEAST_ACCURACY if floor is None else floor
+    expected = f"at least {least:g} of the results, by estimate; panelake repair joins the slice again without limit"
+
+    def sample() -> list[Row]:
+        return [{"stream": alias, **counts} for alias, counts in details.get("shed_by", {}).items()]
+
+    severity: Severity = "warning" if floor is None else "blocking"
+    return [Metric(answers.table, "accuracy", details["estimated_accuracy"], least, 1, expected, sample, severity)]
