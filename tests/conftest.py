@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,3 +110,35 @@ def spark(spark_server: str) -> Iterator[SparkSession]:
     session = open_session(spark_server)
     yield session
     session.stop()
+
+
+class Reading:
+    """Calls a reader again and again in another thread while the block runs, and raises what it raised."""
+
+    def __init__(self, read: Callable[[], None]) -> None:
+        self._read = read
+        self._stop = threading.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._read()
+        except BaseException as error:  # noqa: BLE001 - handed to the test
+            self._error = error
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+
+@pytest.fixture
+def reading() -> type[Reading]:
+    """Reads as a block: `with reading(look): …`."""
+    return Reading

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +244,7 @@ def test_what_a_refused_slice_changed_stays_dirty(world: World) -> None:
     assert [known.slice for known in dirty.pending("s")] == [slice_at(1)]
 
 
-def test_a_reader_never_sees_a_refused_or_half_published_slice(world: World) -> None:
+def test_a_reader_never_sees_a_refused_or_half_published_slice(world: World, reading: Any) -> None:
     """Slices of 40 rows fail, are tried again and succeed, while a reader looks at every version it can get."""
     groups = range(20)
     seen: list[set[tuple[int, float]]] = []
@@ -274,29 +272,3 @@ def slices_seen(world: World) -> set[tuple[int, float]]:
         return set()
     counts = rows.group_by(["_slice", "mean"]).aggregate([([], "count_all")])
     return {(row["count_all"], row["mean"]) for row in counts.to_pylist()}
-
-
-class reading:  # noqa: N801 - reads as a block
-    """Calls a reader again and again in another thread while the block runs, and raises what it raised."""
-
-    def __init__(self, read: Callable[[], None]) -> None:
-        self._read = read
-        self._stop = threading.Event()
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        try:
-            while not self._stop.is_set():
-                self._read()
-        except BaseException as error:  # noqa: BLE001 - handed to the test
-            self._error = error
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
