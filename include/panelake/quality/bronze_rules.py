@@ -129,7 +129,7 @@ def stream_metrics(stream: StreamSlice, facts: pa.Table, quarantine: pa.Table | 
         equal(stream.table, "bronze_rows", found["rows"], stream.kept, lambda: _number_sample(stream)),
         equal(stream.table, "sequence_dense", found["numbers"], stream.kept, lambda: _number_sample(stream)),
         none(stream.table, "event_times", found["outside"], _reach_text(stream), lambda: _outside_sample(stream)),
-        equal(f"quarantine/{stream.name}", "quarantine_rows", kept, stream.quarantine_kept),
+        _quarantine_rows(stream, kept),
         _quarantine_share(stream),
     ]
 
@@ -163,6 +163,14 @@ def _conservation(stream: StreamSlice) -> Metric:
     came = found["read"] + found.get("released", 0)
     names: list[str] = [name for name in _COUNTED if name in found]
     return equal(stream.table, "conservation", out, came, lambda: [{name: found[name] for name in names}])
+
+
+def _quarantine_rows(stream: StreamSlice, kept: int) -> Metric:
+    """As many as ingest counted; of the sample the table must exist."""
+    table = f"quarantine/{stream.name}"
+    return equal(
+        table, "quarantine_rows", kept, stream.quarantine_kept, lambda: _quarantine_sample(stream) if kept else []
+    )
 
 
 def _quarantine_share(stream: StreamSlice) -> Metric:

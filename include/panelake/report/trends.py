@@ -50,9 +50,9 @@ def shedding_trends(shown: Sequence[SliceFacts], join: str) -> list[Markup]:
     if not any(details.get("shed") for details in told if details):
         return []
     streams = sorted({alias for details in told if details for alias in details.get("shed_by", {})})
-    shed = [Series(alias, [details and _shed_of(details, alias) for details in told]) for alias in streams]
+    shed = [Series(alias, [_shed_of(details, alias) for details in told]) for alias in streams]
     accuracies = [
-        Series(name, [details and details.get(f"{name}_accuracy") for details in told])
+        Series(name, [None if details is None else details.get(f"{name}_accuracy") for details in told])
         for name in ("estimated", "measured")
     ]
     charts = [
@@ -67,8 +67,8 @@ def _joined(facts: SliceFacts, join: str) -> dict[str, Any] | None:
     return None if found is None or found.refused else found.details
 
 
-def _shed_of(details: dict[str, Any], alias: str) -> int:
-    return sum(details.get("shed_by", {}).get(alias, {}).values())
+def _shed_of(details: dict[str, Any] | None, alias: str) -> int | None:
+    return None if details is None else sum(details.get("shed_by", {}).get(alias, {}).values())
 
 
 def with_gaps(shown: Sequence[SliceFacts]) -> tuple[list[int], list[Point]]:
