@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from panelake.benchmarks import real_filters
 from panelake.benchmarks.timing import Spent
 from panelake.filters.chain import can_move
@@ -14,6 +16,13 @@ def test_all_six_filters_may_change_places():
     assert can_move(way.chain)
     assert {known.segment for known in way.chain} == {0}
     assert sorted(real_filters.BEST) == list(way.used)
+
+
+def test_each_way_comes_after_each_other_one():
+    names = ["a", "b", "c", "d"]
+    turns = [real_filters.in_turn(names, by) for by in range(4)]
+    assert all(sorted(turn) == names for turn in turns)
+    assert len({pair for turn in turns for pair in pairwise(turn)}) == 12
 
 
 def test_targets_are_told_from_the_seconds():
