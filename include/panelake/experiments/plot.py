@@ -16,6 +16,7 @@ _WIDTH, _HEIGHT, _DPI = 4.6, 3.6, 90
 _BAR_ROOM = 0.8
 _LONG_LABELS = 24
 _LEGEND_COLUMNS = 3
+_TICKS = 6
 
 
 def draw(figure: Figure, table: Table, path: Path) -> None:
@@ -46,6 +47,7 @@ def _draw_panel(axes: Any, panel: Panel, table: Table, names: Sequence[str]) -> 
         _draw_bars(axes, panel, table, names)
     else:
         _draw_lines(axes, panel, table, names)
+        _number_ticks(axes.xaxis)
     axes.set_xlabel(panel.x, fontsize=8)
     axes.set_ylabel(panel.y, fontsize=8)
     axes.tick_params(which="both", labelsize=7)
@@ -55,6 +57,15 @@ def _draw_panel(axes: Any, panel: Panel, table: Table, names: Sequence[str]) -> 
     else:
         is_empty = not any(row.value for row in table.rows if row.panel == panel.name)
         axes.set_ylim(bottom=0, top=1 if is_empty else None)
+        _number_ticks(axes.yaxis)
+
+
+def _number_ticks(axis: Any) -> None:
+    """Whole numbers as one writes them, 200,000 and not 0.2 with 1e6 beside the axis."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415 - as above
+
+    axis.set_major_locator(MaxNLocator(_TICKS))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 
 def _draw_lines(axes: Any, panel: Panel, table: Table, names: Sequence[str]) -> None:
