@@ -87,6 +87,12 @@ def test_python_functions_that_follow_one_another_are_told_together():
     assert way.learned(Slice(1, 2), "s", TUPLES, {}, {"one() AND two()": 50_000}).idle == math.inf
 
 
+def test_filters_that_are_written_twice_surprise_nobody():
+    way = after_a_sample((FILTERS[1], FILTERS[1]))
+    way = way.learned(Slice(1, 2), "s", TUPLES, {}, {"seldom": 82_000})
+    assert way.idle < math.inf
+
+
 def test_shares_dropped_are_those_of_the_tuples_that_come_so_far():
     known = profiles.absorb(profiles.start(2), np.array([3, 1, 2, 0]), np.array([1_800, 7_200, 200, 800]))
     assert profiles.dropped(known, np.array([1, 0])) == pytest.approx([0.02, 0.8])

@@ -162,9 +162,12 @@ class Filtering:
         return (self.idle or 0.0) + ordered.expected_cost() * tuples
 
     def _by_filter(self, dropped: Mapping[str, int]) -> dict[tuple[int, ...], int]:
-        """Tuples dropped by each filter, or run of Python, from the counts by their names."""
-        groups = [[number] for run in self.runs if run not in self.python_runs for number in run] + self.python_runs
-        return {tuple(group): dropped.get(self._name(group), 0) for group in groups}
+        """Tuples dropped by each filter, or run of Python, from the counts by their names; namesakes count together."""
+        alone = [[number] for run in self.runs if run not in self.python_runs for number in run]
+        groups: dict[str, list[int]] = {}
+        for group in alone + self.python_runs:
+            groups.setdefault(self._name(group), []).extend(group)
+        return {tuple(group): dropped.get(name, 0) for name, group in groups.items()}
 
     def _name(self, run: Sequence[int]) -> str:
         return " AND ".join(self.filters[number].text for number in sorted(run))
