@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import random
 import re
 import sys
@@ -98,6 +99,19 @@ def test_samples_are_the_same_in_another_warehouse(learning, tmp_path, spark_ser
     sampled = ("outcomes", "weights")
     assert [first.after[name] for name in sampled] == [learning[3][0].after[name] for name in sampled]
     assert sum(first.after["weights"]) == pytest.approx(TUPLES / 100, rel=0.5)
+
+
+def test_once_enough_is_known_a_change_is_noticed_without_a_sample(tmp_path, spark_server, monkeypatch):
+    monkeypatch.setattr("panelake.filters.statistics._ENOUGH", 20)
+    world = World(tmp_path, spark_server, more=f'where: ["{HALF}", "{SELDOM}"]')
+    tens = [(10 * car, speed, second + 60) for car, speed, second in tuples(1)]
+    for part, landed in enumerate((tuples(0), tuples(1), tens)):
+        world.land(f"{part}.parquet", landed)
+        world.ingest(minute(part))
+    first, second, changed = memory_of(world).history("stream", "cars")
+    assert first.used == second.used == changed.used == (1, 0)
+    assert second.after == second.before == first.after
+    assert 0.0 == first.idle < second.idle < changed.idle == math.inf
 
 
 def test_one_filter_is_neither_sampled_nor_remembered(tmp_path, spark_server):

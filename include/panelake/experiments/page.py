@@ -41,7 +41,7 @@ def _machine(machines: dict[str, dict[str, Any]]) -> str:
     smaller = " The quick set has fewer tuples, rates and seeds than the papers have." if "quick" in sets else ""
     return (
         f"Made by `panelake experiments` ({' and '.join(sets)} set) on {' and '.join(kinds)}.{smaller}"
-        " Every number here is computed from the CSV files in this folder;"
+        " Every number here is computed from the CSV files that the run wrote;"
         " times are processor time, and of one machine: ratios count, not milliseconds."
         " Spread is shown in the plots: bars of error reach from the least to the greatest over the seeds."
     )
