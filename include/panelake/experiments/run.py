@@ -52,8 +52,8 @@ def run(figures: Sequence[Figure], scale: Scale, folder: Path, begins: Callable[
     for figure in figures:
         begins(figure)
         results.append(_run_one(figure, scale, folder))
-    _note_machine(results, scale, folder)
-    page.write(folder)
+        _note_machine(results[-1], scale, folder)  # at once: a run that is cut short keeps what it has
+        page.write(folder)
     return results
 
 
@@ -68,8 +68,8 @@ def _run_one(figure: Figure, scale: Scale, folder: Path) -> Result:
     return Result(figure, figure.verdict(kept), figure.ours(kept), csv, png, time.perf_counter() - began)
 
 
-def _note_machine(results: Sequence[Result], scale: Scale, folder: Path) -> None:
-    """How large and on what each figure was measured, beside what an earlier run noted of others."""
+def _note_machine(result: Result, scale: Scale, folder: Path) -> None:
+    """How large and on what a figure was measured, beside what is noted of others."""
     path = folder / _MACHINE_FILE
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     machine = {
@@ -78,6 +78,5 @@ def _note_machine(results: Sequence[Result], scale: Scale, folder: Path) -> None
         "memory_gb": round(psutil.virtual_memory().total / 2**30),
         "python": platform.python_version(),
     }
-    for result in results:
-        known[result.figure.name] = machine | {"seconds": round(result.seconds, 1)}
+    known[result.figure.name] = machine | {"seconds": round(result.seconds, 1)}
     path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
