@@ -87,6 +87,10 @@ class JoinWorld:
             entries = run_stage(self.context, part, stage_named(name))
         return self.publish(part, {entry.subject: entry for entry in entries if entry.subject})
 
+    def run_join(self, part: Slice) -> list[Entry]:
+        """The join stage alone."""
+        return run_stage(self.context, part, stage_named("join"))
+
     def publish(self, part: Slice, joined: dict[str, Entry]) -> dict[str, Entry]:
         self.context.ledger.record([self._passed(name, part) for name in joined])
         for entry in run_stage(self.context, part, stage_named("publish")):

@@ -1,9 +1,11 @@
 """`panelake bench join`: the kernel alone, and the whole stage beside what others take for the same results.
 
-Two streams of as many tuples as told in all, on Parquet, keys drawn from a tenth of them, windows of a tenth of the
-time that slide by a hundredth of it. Everyone counts the same results, which is checked. `shuffle` is what Spark takes
-to bring the same rows, sorted, to Python and back without joining anything: the floor under the stage. One warm
-session, one run; ratios are what counts.
+Two streams of as many tuples as told in all (two million at most), on Parquet. `long windows`: keys from a tenth of the
+tuples, windows of a tenth of the time. `long history`: ten times fewer keys, windows ten times shorter, so that most
+tuples of one key share no window; who matches by key first and looks at times then makes 25 pairs a tuple. Windows
+slide by a tenth of their range. Everyone counts the same results, which is checked. `shuffle` is what Spark takes to
+bring the same rows, sorted, to Python and back without joining anything: the floor under the stage. One warm session,
+one run, the better of two times; ratios are what counts.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from panelake.benchmarks.join_kernel import kernel_table
 from panelake.benchmarks.passing import pass_on
 from panelake.benchmarks.peers import duckdb_connection
 from panelake.benchmarks.symmetric_hash import symmetric_hash_results
-from panelake.benchmarks.timing import rounded, seconds
+from panelake.benchmarks.timing import rounded, side_by_side
 from panelake.language.query import JoinQuery, JoinStream, Output
 from panelake.slices import Slice
 from panelake.spark.join_worker import KEY, OWN, SEQ, SLICE, STREAM, TS
@@ -31,7 +33,8 @@ from panelake.stages.join_results import joined
 from panelake.stages.join_tuples import JoinReach
 
 _SPAN = 1_000_000_000  # microseconds of event time
-_RANGE, _SLIDE = _SPAN // 10, _SPAN // 100
+_MOST = 2_000_000
+_SHAPES = {"long windows": 10, "long history": 100}  # tuples a key; parts of the time that a window holds
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class Pair:
 
     folder: Path
     rows: pa.Table
+    extent: int
+
+    @property
+    def slide(self) -> int:
+        return self.extent // 10
 
     @property
     def files(self) -> str:
@@ -47,18 +55,21 @@ class Pair:
 
 
 def run(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
-    """The kernel's table, then everyone's seconds for one two-way join."""
-    pair = make(folder / f"join-{tuples}", tuples)
-    return {"kernel": kernel_table(min(tuples, 1_000_000)), "stage": compared(spark, pair)}
+    """The kernel's table, then everyone's seconds for two-way joins."""
+    found: dict[str, Any] = {"kernel": kernel_table(tuples)}
+    for name, parts in _SHAPES.items():
+        size = min(tuples, _MOST)
+        found[name] = compared(spark, make(folder / f"join-{size}-{parts}", size, parts))
+    return found
 
 
-def make(folder: Path, tuples: int, seed: int = 1) -> Pair:
+def make(folder: Path, tuples: int, parts: int, seed: int = 1) -> Pair:
     """Tuples of both streams in time order, written once."""
     generator = np.random.default_rng(seed)
     columns = {
         TS: np.sort(generator.integers(0, _SPAN, tuples)),
         STREAM: generator.integers(0, 2, tuples).astype(np.int32),
-        KEY: generator.integers(0, max(1, tuples // 10), tuples),
+        KEY: generator.integers(0, max(1, tuples // parts), tuples),
         SEQ: np.arange(tuples),
     }
     rows = pa.table(columns)
@@ -66,7 +77,7 @@ def make(folder: Path, tuples: int, seed: int = 1) -> Pair:
     path = folder / "tuples.parquet"
     if not path.exists():
         pq.write_table(rows, path, row_group_size=max(1, tuples // 4))
-    return Pair(folder, rows)
+    return Pair(folder, rows, _SPAN // parts)
 
 
 def compared(spark: SparkSession, pair: Pair) -> dict[str, Any]:
@@ -77,12 +88,16 @@ def compared(spark: SparkSession, pair: Pair) -> dict[str, Any]:
         "spark_sql": partial(_spark_sql, spark, pair),
         "duckdb": partial(_duckdb, pair),
         "polars": partial(_polars, pair),
-        "symmetric_hash": partial(symmetric_hash_results, pair.rows, _RANGE, _SLIDE),
+        "symmetric_hash": partial(symmetric_hash_results, pair.rows, pair.extent, pair.slide),
     }
-    counts = {name: work() for name, work in ways.items() if name != "shuffle"}
-    if len(set(counts.values())) != 1:
+    counts: dict[str, int] = {}
+
+    def counted(name: str) -> None:
+        counts[name] = ways[name]()
+
+    found = side_by_side({name: partial(counted, name) for name in ways}, rounds=2)
+    if counts.pop("shuffle") != pair.rows.num_rows or len(set(counts.values())) != 1:
         raise AssertionError(f"not everyone found the same results: {counts}")
-    found = {name: seconds(work, repeats=2) for name, work in ways.items()}
     mine = found["panelake"]
     return {
         "tuples": pair.rows.num_rows,
@@ -103,9 +118,9 @@ def _read(spark: SparkSession, pair: Pair) -> DataFrame:
 
 
 def _stage(spark: SparkSession, pair: Pair) -> int:
-    streams = tuple(JoinStream(alias, alias, _RANGE, ("k",), ()) for alias in "ab")
+    streams = tuple(JoinStream(alias, alias, pair.extent, ("k",), ()) for alias in "ab")
     output = Output("n", "1")
-    query = JoinQuery("bench", "", streams, _SLIDE, 0, ("bigint",), (output,), (), _SLIDE)
+    query = JoinQuery("bench", "", streams, pair.slide, 0, ("bigint",), (output,), (), pair.slide)
     reach = JoinReach(query, Slice(0, _SPAN), {"a": [], "b": []})
     return int(joined(_read(spark, pair), reach).count())
 
@@ -126,7 +141,7 @@ def _spark_sql(spark: SparkSession, pair: Pair) -> int:
     tuples = spark.read.parquet(str(pair.folder))
     for place, alias in enumerate("ab"):
         tuples.where(F.col(STREAM) == place).createOrReplaceTempView(alias)
-    return int(spark.sql(_SQL.format(div="DIV", slide=_SLIDE, extent=_RANGE)).first()[0])
+    return int(spark.sql(_SQL.format(div="DIV", slide=pair.slide, extent=pair.extent)).first()[0])
 
 
 def _duckdb(pair: Pair) -> int:
@@ -134,7 +149,7 @@ def _duckdb(pair: Pair) -> int:
     for place, alias in enumerate("ab"):
         source = f"SELECT * FROM read_parquet('{pair.files}') WHERE _stream = {place}"  # noqa: S608 - our own file
         connection.execute(f"CREATE VIEW {alias} AS {source}")
-    return int(connection.execute(_SQL.format(div="//", slide=_SLIDE, extent=_RANGE)).fetchone()[0])
+    return int(connection.execute(_SQL.format(div="//", slide=pair.slide, extent=pair.extent)).fetchone()[0])
 
 
 def _polars(pair: Pair) -> int:
@@ -145,5 +160,5 @@ def _polars(pair: Pair) -> int:
     both = a.join(b, on=KEY)
     newest = pl.max_horizontal(TS, f"{TS}_right")
     oldest = pl.min_horizontal(TS, f"{TS}_right")
-    inside = both.filter(oldest >= (newest // _SLIDE + 1) * _SLIDE - _RANGE)
+    inside = both.filter(oldest >= (newest // pair.slide + 1) * pair.slide - pair.extent)
     return int(inside.select(pl.len()).collect().item())

@@ -34,7 +34,7 @@ STATES = pa.schema([
     ("snapshot", pa.binary()),
     ("held", pa.binary()),
 ])  # fmt: skip
-_LEARNT = ("pattern_", "class_", "control")
+_LEARNT = ("pattern_", "class_", "control", "sample_sums")
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,12 @@ class SliceOutcome:
     def details(self, query: JoinQuery) -> dict[str, Any]:
         """For the ledger: shed by stream and pattern, estimated results lost, estimated accuracy."""
         shed = self.accounting.shed_tuples()
-        lost = self.accounting.estimated_lost(self.emitted)
         return {
             "shed": sum(shed),
             "shed_by": {one.alias: self.accounting.shed_by_pattern(n) for n, one in enumerate(query.streams)},
             "shed_span": None if self.shed_span is None else list(self.shed_span),
             "emitted": self.emitted,
-            "estimated_lost": round(lost, 3),
+            "estimated_lost": round(self.accounting.estimated_lost, 3),
             "estimated_accuracy": round(self.accounting.estimated_accuracy(self.emitted), 6),
             "held": {one.alias: self.held[n] for n, one in enumerate(query.streams)},
         }
@@ -134,11 +133,10 @@ def _outcome(
 def _accounting(snapshots: dict[int, Snapshot], streams: int) -> Accounting:
     """The accounting of any partition: they share it."""
     if not snapshots:
-        return Accounting(*np.zeros((2, streams, 1 << streams)))
+        return Accounting(np.zeros((streams, 1 << streams)))
     one = next(iter(snapshots.values()))
-    shape = (streams, 1 << streams)
-    control = float(one["control"][0]) if "control" in one else None
-    return Accounting(one["pattern_shed"].reshape(shape), one["pattern_lost"].reshape(shape), control)
+    true, found = one["sample_sums"]
+    return Accounting(one["pattern_shed"].reshape(streams, 1 << streams), float(true), float(found))
 
 
 def _write(

@@ -12,13 +12,18 @@ from hypothesis import strategies as st
 from panelake.kernels.joins.arrivals import arrivals
 from panelake.kernels.joins.join_spec import POLICIES, JoinSpec
 from panelake.kernels.joins.window_join import WindowJoin
-from panelake.worlds.join_orders import unique_keys
+from panelake.worlds.join_orders import normal_keys, unique_keys
 
 from .streams import assert_same_snapshot, collect, headlines, inputs, joined, joined_in_pieces, specs
 from .victims import MODELS, join_by_model
 
 FOREVER = 10**6
 policies = pytest.mark.parametrize("policy", POLICIES)
+
+
+def counted(spec, batch):
+    join = WindowJoin(spec)
+    return sum(len(matches.window_end) for matches in join.feed(batch)), join
 
 
 def held_keys(join, stream):
@@ -148,39 +153,55 @@ def test_tables_grow_up_to_the_memory_and_no_further():
     list(join.feed(arrivals(rows, rows % 2, rows // 8, rows)))
     windows = join._state._join.windows
     assert join.held() == [3_000, 3_000]
-    assert windows.slots.rows.shape[1] == 3_000
-    assert windows.slots.queue.shape[1] <= 4 * 3_000
-    assert len(windows.biht.entries) <= 8 * 3_000
+    assert len(windows.slots.tuples) == 2 * 3_000
+    assert windows.slots.queue.shape[1] <= 8 * 3_000
+    assert len(windows.biht.words) <= 2 * 3_000 + 1
 
 
 def test_a_huge_memory_allocates_what_is_needed_only():
     join = WindowJoin(JoinSpec((5, 5), slide=5, memory=10**12, policy="result"))
     list(join.feed(arrivals([1, 2], [0, 1], [3, 3], [0, 1])))
-    assert join._state._join.windows.slots.rows.shape[1] == 64
+    assert len(join._state._join.windows.slots.tuples) == 2 * 64
 
 
-def test_accounting_tells_patterns_estimate_and_accuracy():
-    """S1 holds one tuple: b displaces a, which S2 has not had yet; keys seen so far came to one result in two."""
-    batch = arrivals([1, 2, 3, 4], [0, 1, 0, 0], [7, 7, 8, 9], [1, 2, 3, 4])
-    found, join = joined(JoinSpec((FOREVER,) * 2, slide=FOREVER, memory=1, policy="oldest"), batch)
+def test_accounting_tells_patterns_and_the_results_lost():
+    """S1 holds one tuple: b displaces a, c displaces b, and then b comes to S2 in vain."""
+    batch = arrivals([1, 2, 3, 4, 5], [0, 1, 0, 0, 1], [7, 7, 8, 9, 8], [1, 2, 3, 4, 5])
+    spec = JoinSpec((FOREVER,) * 2, slide=FOREVER, memory=1, policy="oldest")
+    found, join = joined(spec, batch)
     accounting = join.accounting()
     assert len(found) == 1
-    assert accounting.shed_tuples() == [2, 0]
+    assert accounting.shed_tuples() == [2, 1]
     assert accounting.shed_by_pattern(0) == {"10": 2}
-    assert accounting.estimated_lost(len(found)) == 1.0 + 1 / 2
-    assert accounting.estimated_accuracy(len(found)) == 1 / 2.5
-    earlier = joined(JoinSpec((FOREVER,) * 2, slide=FOREVER, memory=1, policy="oldest"), batch.rows(slice(3)))[1]
-    assert accounting.since(earlier.accounting()).shed_by_pattern(0) == {"10": 1}
+    assert accounting.estimated_lost == 1
+    assert accounting.estimated_accuracy(len(found)) == 1 / 2
+    since = accounting.since(joined(spec, batch.rows(slice(3)))[1].accounting())
+    assert since.shed_by_pattern(0) == {"10": 1}
+    assert (since.estimated_lost, since.estimated_accuracy(0)) == (1, 0)
 
 
-def test_a_control_group_tells_the_accuracy_of_a_shedding_join():
-    """Every key joins; those never shed are one in sixteen, so sixteen times their results are about all."""
-    order = unique_keys(4_000, 0.0, 1.0, seed=1)
+@policies
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_the_accuracy_of_few_tuples_is_known_and_not_estimated(policy, data):
+    spec = data.draw(specs(memory=data.draw(st.integers(1, 6)), policy=policy))
+    batch = data.draw(inputs(spec.streams, 4_000))
+    true = len(joined(dataclasses.replace(spec, memory=None), batch)[0])
+    found, join = joined(spec, batch)
+    assert join.accounting().estimated_lost == pytest.approx(true - len(found))
+    assert join.accounting().estimated_accuracy(len(found)) == pytest.approx(len(found) / true if true else 1.0)
+
+
+@policies
+@pytest.mark.parametrize("order", [unique_keys(4_000, 0.3, 0.3, 1), normal_keys(4_000, 400, 600, 0.0, 2)])
+def test_a_sample_of_keys_tells_the_accuracy_of_a_shedding_join(policy, order):
     number = np.arange(len(order.key))
-    spec = JoinSpec((FOREVER,) * 5, slide=FOREVER, memory=2_000, policy="existence_growth")
-    found, join = joined(spec, arrivals(number, order.stream, order.key, number))
-    assert 0.5 < len(found) / 4_000 < 1
-    assert abs(join.accounting().estimated_accuracy(len(found)) - len(found) / 4_000) < 0.15
+    batch = arrivals(number, order.stream, order.key, number)
+    spec = JoinSpec((FOREVER,) * 5, slide=FOREVER, memory=2_000, policy=policy)
+    true, _ = counted(dataclasses.replace(spec, memory=None), batch)
+    found, join = counted(spec, batch)
+    assert join.accounting().true_results != true, "not all keys are sampled"
+    assert abs(join.accounting().estimated_accuracy(found) - found / true) < 0.1
 
 
 def test_a_join_without_limit_accounts_for_nothing():

@@ -5,33 +5,22 @@ corrected are named there. On arrival for a full window with nothing to expire o
 then the newcomer is inserted, gets its pattern, and joins if every bit of its key's vector is set.
 
 Time: O(1) expected a tuple beside its policy and the tuples of its key, O(1) amortised a result. Space: `memory` slots
-a stream, and one output batch. Order assumed and order given: as in unlimited_join.
+a stream, and one output batch. Order assumed: see arrivals.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from panelake.kernels.joins.arrivals import Arrivals, Matches
-from panelake.kernels.joins.biht import HEAD, VECTOR, chain, claim, has_spare_entry, release
-from panelake.kernels.joins.clock import (
-    ARRIVED,
-    CONSUMED,
-    EMITTING,
-    IDLE,
-    NEEDS_ROOM,
-    OUTPUT_FULL,
-    PERIOD_END,
-    Clock,
-    Grid,
-    enters_period,
-    notice,
-)
-from panelake.kernels.joins.compiled import kernel, part
-from panelake.kernels.joins.existence_patterns import PatternTable, register, write_off
+from panelake.kernels.joins.arrivals import Arrivals
+from panelake.kernels.joins.biht import VECTOR, claim, head_of, look_at, release
+from panelake.kernels.joins.clock import ARRIVED, EMITTING, PERIOD_END, Clock, Grid, enter_period, notice
+from panelake.kernels.joins.compiled import part
+from panelake.kernels.joins.existence_patterns import PatternTable, register
+from panelake.kernels.joins.key_sample import KeySample, is_sampled, note_sampled, slide_sample
 from panelake.kernels.joins.policies import Policy, arrived, left, victim
-from panelake.kernels.joins.slots import ENTRY, ID, NOTHING, OLDER, PATTERN, TS, has_room, occupy, oldest, vacate
-from panelake.kernels.joins.windows import Windows, link, results_with, unlink
+from panelake.kernels.joins.slots import NOTHING, has_slot, occupy, oldest, vacate
+from panelake.kernels.joins.windows import Windows, is_complete, link, results_with, unlink
 
 
 class Join(NamedTuple):
@@ -40,124 +29,93 @@ class Join(NamedTuple):
     policy: Policy
     table: PatternTable
     windows: Windows
+    sample: KeySample
     clock: Clock
     memory: int
 
 
-@kernel
-def advance(join: Join, grid: Grid, batch: Arrivals, row: int, matches: Matches) -> tuple[int, int, int]:
-    """Take rows in from `row` on; give the next row, the results written, and why it came back."""
-    windows, clock = join.windows, join.clock
-    filled = 0
-    while row < len(batch.ts):
-        if clock.now[EMITTING] == IDLE:
-            if not _has_room(join, batch.stream[row]):
-                return row, filled, NEEDS_ROOM
-            _take(join, grid, batch, row)
-        if clock.now[EMITTING] != IDLE:
-            filled = _emit(windows, clock, matches, filled)
-            if clock.now[EMITTING] != IDLE:
-                return row, filled, OUTPUT_FULL
-        row += 1
-    return row, filled, CONSUMED
+@part
+def look_up(join: Join, batch: Arrivals, first: int, last: int) -> bool:
+    """Look at the entries of some rows' keys."""
+    look_at(join.windows.biht, batch.key, first, last)
+    return True
 
 
 @part
-def is_at_limit(join: Join, stream: int) -> bool:
-    """Whether a window holds all it may."""
-    return bool(join.windows.slots.held[stream] >= join.memory)
+def has_room(join: Join, stream: int) -> bool:
+    """Whether the tables need not grow for one more tuple; there are as many entries as slots, and one more."""
+    slots = join.windows.slots
+    return bool(slots.held[stream] >= join.memory or has_slot(slots, stream))
 
 
 @part
-def _has_room(join: Join, stream: int) -> bool:
-    """Whether the tables need not grow for one more tuple."""
-    windows = join.windows
-    return has_spare_entry(windows.biht) and (is_at_limit(join, stream) or has_room(windows.slots, stream))
-
-
-@part
-def _take(join: Join, grid: Grid, batch: Arrivals, row: int) -> None:
-    """One tuple's change of the state; the odometer is set if there is something to write."""
+def take(join: Join, grid: Grid, batch: Arrivals, row: int, place: int) -> bool:
+    """Expire, shed, insert, learn; True, and the odometer set, if there is something to write."""
     windows, clock = join.windows, join.clock
     ts, stream = batch.ts[row], batch.stream[row]
     notice(clock, ts, stream)
-    if enters_period(clock, grid, ts):
-        for other in range(len(grid.ranges)):
-            _slide(join, other, clock.now[PERIOD_END] - grid.ranges[other])
-    if ts < clock.now[PERIOD_END] - grid.ranges[stream]:
-        return
-    if is_at_limit(join, stream):
-        _shed(join, stream)
-    entry = claim(windows.biht, batch.key[row])
+    if not _make_way(join, grid, ts, stream):
+        return False
+    hashed = windows.biht.hashes[place]
+    entry = claim(windows.biht, hashed, batch.key[row])
     slot = occupy(windows.slots, stream, ts, clock.now[ARRIVED])
     link(windows, stream, slot, entry, batch.id[row])
-    results = results_with(windows, stream, entry)
+    results = results_with(windows, stream, entry) if is_complete(windows, entry) else 0.0
     windows.biht.results[entry] += results
     register(join.table, windows, stream, slot, results)
     arrived(join.policy, windows, stream, slot, results)
-    if results > 0 and ts >= grid.emit_from:
-        _set_odometer(windows, clock, entry)
-        clock.now[EMITTING] = stream
+    if is_sampled(join.sample, hashed):
+        note_sampled(join.sample, batch, row, hashed, results)
+    if results == 0 or ts < grid.emit_from:
+        return False
+    for other in range(len(grid.ranges)):
+        clock.at[other] = clock.first[other] = windows.biht.halves[entry, head_of(other)]
+    clock.now[EMITTING] = stream
+    return True
 
 
 @part
-def _shed(join: Join, stream: int) -> None:
-    slot = victim(join.policy, join.table, join.windows, stream)
-    write_off(join.table, stream, join.windows.slots.rows[stream, slot, PATTERN])
-    _remove(join, stream, slot)
+def _make_way(join: Join, grid: Grid, ts: int, stream: int) -> bool:
+    """At a period's end all that is too old leaves; from a full window one is shed. False for a tuple of a gap.
+
+    All who leave do so in one place, since the compiler puts a copy of all that follows wherever that is called.
+    """
+    slots, now = join.windows.slots, join.clock.now
+    expiring = len(grid.ranges)
+    if ts >= now[PERIOD_END]:
+        enter_period(join.clock, grid, ts)
+        expiring = 0
+    belongs = ts >= now[PERIOD_END] - grid.ranges[stream]
+    while expiring < len(grid.ranges) or (belongs and slots.held[stream] >= join.memory):
+        leaves, slot = stream, NOTHING
+        if expiring < len(grid.ranges):
+            leaves, slot = expiring, _too_old(join, grid, expiring)
+            expiring += slot == NOTHING
+        else:
+            slot = victim(join.policy, join.windows, stream)
+            join.table.shed[stream, slots.tuples[slot]["pattern"]] += 1
+        if slot != NOTHING:
+            _remove(join, leaves, slot)
+    return bool(belongs)
 
 
 @part
-def _slide(join: Join, stream: int, bound: int) -> None:
-    """A period ends: what is older than the bound leaves."""
-    slots = join.windows.slots
-    slot = oldest(slots, stream)
-    while slot != NOTHING and slots.stamps[stream, slot, TS] < bound:
-        _remove(join, stream, slot)
-        slot = oldest(slots, stream)
+def _too_old(join: Join, grid: Grid, stream: int) -> int:
+    """The oldest tuple of a stream if it is older than its range; NOTHING once all such are gone."""
+    bound = join.clock.now[PERIOD_END] - grid.ranges[stream]
+    slot = oldest(join.windows.slots, stream)
+    if slot != NOTHING and join.windows.slots.tuples[slot]["ts"] < bound:
+        return slot
+    slide_sample(join.sample, stream, bound)
+    return NOTHING
 
 
 @part
 def _remove(join: Join, stream: int, slot: int) -> None:
     windows = join.windows
-    entry = windows.slots.rows[stream, slot, ENTRY]
+    entry = windows.slots.tuples[slot]["entry"]
     unlink(windows, stream, slot)
     left(join.policy, windows, stream, slot)
     vacate(windows.slots, stream, slot)
-    if windows.biht.entries[entry, VECTOR] == 0:
+    if windows.biht.halves[entry, VECTOR] == 0:
         release(windows.biht, entry)
-
-
-@part
-def _set_odometer(windows: Windows, clock: Clock, entry: int) -> None:
-    for stream in range(len(clock.at)):
-        clock.at[stream] = clock.first[stream] = windows.biht.entries[entry, chain(stream, HEAD)]
-
-
-@part
-def _emit(windows: Windows, clock: Clock, matches: Matches, filled: int) -> int:
-    """Write results from the odometer's reading on; give how many there are. IDLE once all are written."""
-    newest = clock.now[EMITTING]
-    while filled < len(matches.window_end):
-        for stream in range(len(clock.at)):
-            matches.ids[stream, filled] = windows.slots.rows[stream, clock.at[stream], ID]
-        matches.window_end[filled] = clock.now[PERIOD_END]
-        filled += 1
-        if not _turn(windows, clock, newest):
-            clock.now[EMITTING] = IDLE
-            break
-    return filled
-
-
-@part
-def _turn(windows: Windows, clock: Clock, newest: int) -> bool:
-    """Turn the odometer by one; False once it has been all the way round."""
-    for stream in range(len(clock.at) - 1, -1, -1):
-        if stream == newest:
-            continue
-        older = windows.slots.rows[stream, clock.at[stream], OLDER]
-        if older != NOTHING:
-            clock.at[stream] = older
-            return True
-        clock.at[stream] = clock.first[stream]
-    return False

@@ -57,12 +57,9 @@ def make_grid(spec: JoinSpec, emit_from: int | None) -> Grid:
 
 
 @part
-def enters_period(clock: Clock, grid: Grid, ts: int) -> bool:
-    """Whether a tuple begins a new period; if so the period's end is set."""
-    if ts < clock.now[PERIOD_END]:
-        return False
+def enter_period(clock: Clock, grid: Grid, ts: int) -> None:
+    """A tuple begins a new period: set the period's end."""
     clock.now[PERIOD_END] = ((ts - grid.shift) // grid.slide + 1) * grid.slide + grid.shift
-    return True
 
 
 @part

@@ -18,25 +18,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from panelake.kernels.joins.biht import COUNT, HEAD, KEY, TAIL, VECTOR, chain
-from panelake.kernels.joins.class_lists import ClassLists, append, drop, make_lists
+from panelake.kernels.joins.biht import CONTROL, VECTOR, count_of, head_of
+from panelake.kernels.joins.class_lists import ClassLists, append, drop, judge, make_lists
 from panelake.kernels.joins.compiled import part
-from panelake.kernels.joins.existence_patterns import PatternTable
-from panelake.kernels.joins.plain_victims import mix
-from panelake.kernels.joins.slots import ARRIVAL, CLASS, ENTERED, ENTRY, HISTORY, NEWER, NOTHING, OLDER, oldest
-from panelake.kernels.joins.windows import Windows
+from panelake.kernels.joins.slots import NOTHING
+from panelake.kernels.joins.windows import Windows, tail_of
 
 Doubles = NDArray[np.float64]
 
-CONTROL_SHARE = 16  # one key in so many, a power of two
 _STREAM_BITS = 3
 _BEGUN = 1  # a history: the streams by which the class grew, three bits each, behind a leading one
 
 
-class ByGrowth(NamedTuple):
+class Growth(NamedTuple):
     """For stream i and class c, at [i, c]: control tuples that entered it, and the results they had after that.
 
-    `results[0]` counts the results of the control group.
+    `lists` hold the tuples that may be shed. `results[0]` counts the results of the control group.
     """
 
     lists: ClassLists
@@ -45,41 +42,31 @@ class ByGrowth(NamedTuple):
     results: Doubles
 
 
-def make_growth(streams: int) -> ByGrowth:
-    """Nothing seen yet."""
+def make_growth(streams: int) -> Growth:
+    """Nothing seen yet: until there is, a class is worth the number of its streams."""
+    lists = make_lists(streams)
+    lists.worth[...] = [1.0 + place.bit_count() for place in range(lists.worth.shape[1])]
     entered, future = np.zeros((2, streams, 1 << streams))
-    return ByGrowth(make_lists(streams), entered, future, np.zeros(1))
+    return Growth(lists, entered, future, np.zeros(1))
 
 
 @part
-def in_control(key: int) -> bool:
-    """Whether a key belongs to the control group."""
-    return bool(mix(np.uint64(key)) & np.uint64(CONTROL_SHARE - 1) == np.uint64(0))
+def judge_class(growth: Growth, stream: int, group: int) -> None:
+    """A class is worth the results to be expected of its tuples; while nothing is known, the number of its streams."""
+    if growth.results[0] == 0:
+        judge(growth.lists, stream, group, float(_streams_in(group)))
+    else:
+        entered = growth.entered[stream, group]
+        judge(growth.lists, stream, group, growth.future[stream, group] / entered if entered > 0 else 0.0)
 
 
 @part
-def victim_by_growth(policy: ByGrowth, _table: PatternTable, windows: Windows, stream: int) -> int:
-    """The first tuple of the class with the least future; of the control group only if there is no one else."""
-    victim = NOTHING
-    least = np.inf
-    for group in range(policy.lists.first.shape[1]):
-        slot = policy.lists.first[stream, group]
-        if slot == NOTHING:
-            continue
-        found = _promise(policy, stream, group)
-        stamps = windows.slots.stamps
-        if found < least or (found == least and stamps[stream, slot, ENTERED] < stamps[stream, victim, ENTERED]):
-            least, victim = found, slot
-    return oldest(windows.slots, stream) if victim == NOTHING else victim
-
-
-@part
-def _promise(policy: ByGrowth, stream: int, group: int) -> float:
-    """Results to be expected of a tuple in a class; the number of its streams while nothing is known."""
-    if policy.results[0] == 0:
-        return float(_streams_in(group))
-    entered = policy.entered[stream, group]
-    return float(policy.future[stream, group] / entered) if entered > 0 else 0.0
+def judge_all_classes(growth: Growth) -> None:
+    """Every class of every stream."""
+    for stream in range(len(growth.entered)):
+        for group in range(growth.entered.shape[1]):
+            if group & (1 << stream):
+                judge_class(growth, stream, group)
 
 
 @part
@@ -92,76 +79,85 @@ def _streams_in(group: int) -> int:
 
 
 @part
-def arrived_by_growth(policy: ByGrowth, windows: Windows, stream: int, slot: int, results: float) -> None:
+def arrived_by_growth(growth: Growth, windows: Windows, stream: int, slot: int, results: float) -> None:
     """Credit the classes of those who waited, let these grow, and file the newcomer."""
-    entries = windows.biht.entries
-    entry = windows.slots.rows[stream, slot, ENTRY]
-    credited = results > 0 and in_control(entries[entry, KEY])
-    policy.results[0] += results if credited else 0.0
+    tuples, halves = windows.slots.tuples, windows.biht.halves
+    entry, now = tuples[slot]["entry"], tuples[slot]["arrival"]
+    credited = results > 0 and halves[entry, CONTROL] == 1
+    if credited:
+        is_first = growth.results[0] == 0
+        growth.results[0] += results
+        if is_first:
+            judge_all_classes(growth)
     for other in range(len(windows.slots.held)):
-        if other == stream:
+        if other == stream or halves[entry, head_of(other)] == NOTHING:
             continue
         if credited:
-            _credit(policy, windows, other, entry, results / entries[entry, chain(other, COUNT)])
-        if entries[entry, chain(stream, COUNT)] == 1:
-            _grow(policy, windows, other, stream, slot)
-    windows.slots.rows[stream, slot, CLASS] = entries[entry, VECTOR]
-    windows.slots.stamps[stream, slot, HISTORY] = _BEGUN
-    _file(policy, windows, stream, slot, windows.slots.stamps[stream, slot, ARRIVAL])
+            _credit(growth, windows, other, entry, results / halves[entry, count_of(other)])
+        if halves[entry, count_of(stream)] == 1:
+            _grow(growth, windows, other, stream, slot)
+    tuples[slot]["group"] = halves[entry, VECTOR]
+    tuples[slot]["history"] = _BEGUN
+    _file(growth, windows, stream, slot, now)
 
 
 @part
-def _file(policy: ByGrowth, windows: Windows, stream: int, slot: int, now: int) -> None:
-    windows.slots.stamps[stream, slot, ENTERED] = now
-    if _is_control(windows, stream, slot):
-        policy.entered[stream, windows.slots.rows[stream, slot, CLASS]] += 1
+def _file(growth: Growth, windows: Windows, stream: int, slot: int, now: int) -> None:
+    tuples = windows.slots.tuples
+    if windows.biht.halves[tuples[slot]["entry"], CONTROL] == 1:
+        tuples[slot]["entered"] = now
+        group = tuples[slot]["group"]
+        growth.entered[stream, group] += 1
+        judge_class(growth, stream, group)
     else:
-        append(policy.lists, windows.slots, stream, slot)
+        append(growth.lists, windows.slots, stream, slot, now)
 
 
 @part
-def _is_control(windows: Windows, stream: int, slot: int) -> bool:
-    return in_control(windows.biht.entries[windows.slots.rows[stream, slot, ENTRY], KEY])
-
-
-@part
-def _credit(policy: ByGrowth, windows: Windows, stream: int, entry: int, each: float) -> None:
+def _credit(growth: Growth, windows: Windows, stream: int, entry: int, each: float) -> None:
     """Results for every class that each tuple of a key has been in so far."""
-    slot = windows.biht.entries[entry, chain(stream, HEAD)]
+    tuples = windows.slots.tuples
+    slot = windows.biht.halves[entry, head_of(stream)]
     while slot != NOTHING:
-        group = windows.slots.rows[stream, slot, CLASS]
-        history = windows.slots.stamps[stream, slot, HISTORY]
-        policy.future[stream, group] += each
+        group, history = int(tuples[slot]["group"]), int(tuples[slot]["history"])
+        growth.future[stream, group] += each
+        judge_class(growth, stream, group)
         while history != _BEGUN:
             group &= ~(1 << (history & 7))
             history >>= _STREAM_BITS
-            policy.future[stream, group] += each
-        slot = windows.slots.rows[stream, slot, OLDER]
+            growth.future[stream, group] += each
+            judge_class(growth, stream, group)
+        slot = tuples[slot]["older"]
 
 
 @part
-def _grow(policy: ByGrowth, windows: Windows, stream: int, by: int, newcomer: int) -> None:
+def _grow(growth: Growth, windows: Windows, stream: int, by: int, newcomer: int) -> None:
     """Add a stream to the class of each tuple of a key, oldest first, so that a class is ordered by entry and age."""
-    rows, stamps = windows.slots.rows, windows.slots.stamps
-    slot = windows.biht.entries[rows[by, newcomer, ENTRY], chain(stream, TAIL)]
-    while slot != NOTHING:
-        if rows[stream, slot, CLASS] & (1 << by) == 0:
-            left_by_growth(policy, windows, stream, slot)
-            rows[stream, slot, CLASS] |= 1 << by
-            stamps[stream, slot, HISTORY] = (stamps[stream, slot, HISTORY] << _STREAM_BITS) | by
-            _file(policy, windows, stream, slot, stamps[by, newcomer, ARRIVAL])
-        slot = rows[stream, slot, NEWER]
+    tuples = windows.slots.tuples
+    entry, now = tuples[newcomer]["entry"], tuples[newcomer]["arrival"]
+    head = windows.biht.halves[entry, head_of(stream)]
+    slot = tail_of(windows, stream, entry)
+    while True:
+        if tuples[slot]["group"] & (1 << by) == 0:
+            left_by_growth(growth, windows, stream, slot)
+            tuples[slot]["group"] |= 1 << by
+            tuples[slot]["history"] = (tuples[slot]["history"] << _STREAM_BITS) | by
+            _file(growth, windows, stream, slot, now)
+        if slot == head:
+            break
+        slot = tuples[slot]["newer"]
 
 
 @part
-def left_by_growth(policy: ByGrowth, windows: Windows, stream: int, slot: int) -> None:
+def left_by_growth(growth: Growth, windows: Windows, stream: int, slot: int) -> None:
     """Take it out of its class; the control group stands in no list."""
-    if not _is_control(windows, stream, slot):
-        drop(policy.lists, windows.slots, stream, slot)
+    if windows.biht.halves[windows.slots.tuples[slot]["entry"], CONTROL] == 0:
+        drop(growth.lists, windows.slots, stream, slot)
 
 
 @part
-def kept_by_growth(policy: ByGrowth, windows: Windows, stream: int, slot: int) -> None:
+def kept_by_growth(growth: Growth, windows: Windows, stream: int, slot: int) -> None:
     """File a tuple of a snapshot; they come in the order in which they had been filed."""
-    if not _is_control(windows, stream, slot):
-        append(policy.lists, windows.slots, stream, slot)
+    tuples = windows.slots.tuples
+    if windows.biht.halves[tuples[slot]["entry"], CONTROL] == 0:
+        append(growth.lists, windows.slots, stream, slot, tuples[slot]["entered"])

@@ -19,102 +19,84 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from panelake.kernels.joins.biht import COUNT, HEAD, VECTOR, chain
-from panelake.kernels.joins.class_lists import ClassLists, append, drop
+from panelake.kernels.joins.biht import VECTOR, count_of, head_of
+from panelake.kernels.joins.class_lists import ClassLists, append, judge
 from panelake.kernels.joins.compiled import part
-from panelake.kernels.joins.slots import ARRIVAL, CLASS, ENTRY, NOTHING, OLDER, PATTERN
+from panelake.kernels.joins.slots import NOTHING
 from panelake.kernels.joins.windows import Windows
 
 Doubles = NDArray[np.float64]
 
 
 class PatternTable(NamedTuple):
-    """For stream i and pattern ep, at [i, ep]: tuples ever given it, their results, and those after their arrival.
+    """For stream i and pattern ep, at [i, ep]: tuples ever given it, their results, and how many of them were shed.
 
-    `shed` counts tuples shed, `lost` the results they would have brought by what such tuples bring after their arrival.
     Counts are doubles: a product of eight counts may exceed any integer, and up to 2^53 nothing is rounded.
     """
 
     given: Doubles
     results: Doubles
-    later: Doubles
     shed: Doubles
-    lost: Doubles
 
 
 def make_table(streams: int) -> PatternTable:
     """Nothing seen yet."""
-    return PatternTable(*np.zeros((5, streams, 1 << streams)))
+    return PatternTable(*np.zeros((3, streams, 1 << streams)))
 
 
 @part
 def register(table: PatternTable, windows: Windows, stream: int, slot: int, results: float) -> None:
     """Give a newcomer its pattern, and credit its results to every tuple's own pattern."""
-    entry = windows.slots.rows[stream, slot, ENTRY]
-    pattern = windows.biht.entries[entry, VECTOR]
-    windows.slots.rows[stream, slot, PATTERN] = pattern
+    entry = windows.slots.tuples[slot]["entry"]
+    pattern = windows.biht.halves[entry, VECTOR]
+    windows.slots.tuples[slot]["pattern"] = pattern
     table.given[stream, pattern] += 1
     if results > 0:
         table.results[stream, pattern] += results
         for other in range(len(windows.slots.held)):
             if other != stream:
-                _credit(table, windows, other, entry, results / windows.biht.entries[entry, chain(other, COUNT)])
-
-
-@part
-def _credit(table: PatternTable, windows: Windows, stream: int, entry: int, each: float) -> None:
-    slot = windows.biht.entries[entry, chain(stream, HEAD)]
-    while slot != NOTHING:
-        pattern = windows.slots.rows[stream, slot, PATTERN]
-        table.results[stream, pattern] += each
-        table.later[stream, pattern] += each
-        slot = windows.slots.rows[stream, slot, OLDER]
-
-
-@part
-def write_off(table: PatternTable, stream: int, pattern: int) -> None:
-    """Account for a tuple shed: one more of its pattern, and the results such tuples bring after their arrival."""
-    table.shed[stream, pattern] += 1
-    table.lost[stream, pattern] += table.later[stream, pattern] / table.given[stream, pattern]
+                each = results / windows.biht.halves[entry, count_of(other)]
+                slot = windows.biht.halves[entry, head_of(other)]
+                while slot != NOTHING:
+                    table.results[other, windows.slots.tuples[slot]["pattern"]] += each
+                    slot = windows.slots.tuples[slot]["older"]
 
 
 class ByPattern(NamedTuple):
-    """The policy `arrival_order`: a list of tuples for each pattern."""
+    """The policy `arrival_order`: the pattern table, and a list of tuples for each pattern."""
 
     lists: ClassLists
+    table: PatternTable
 
 
 @part
-def victim_by_pattern(policy: ByPattern, table: PatternTable, windows: Windows, stream: int) -> int:
-    """The oldest tuple of the least productive pattern; quotients are compared crosswise, without dividing."""
-    stamps = windows.slots.stamps
-    victim = NOTHING
-    least_results, least_given = np.inf, 1.0
-    for pattern in range(policy.lists.first.shape[1]):
-        slot = policy.lists.first[stream, pattern]
-        if slot == NOTHING:
-            continue
-        results, given = table.results[stream, pattern], table.given[stream, pattern]
-        mine, least = results * least_given, least_results * given
-        if mine < least or (mine == least and stamps[stream, slot, ARRIVAL] < stamps[stream, victim, ARRIVAL]):
-            victim, least_results, least_given = slot, results, given
-    return victim
+def judge_pattern(policy: ByPattern, stream: int, pattern: int) -> None:
+    """A pattern is worth its productivity."""
+    given = policy.table.given[stream, pattern]
+    judge(policy.lists, stream, pattern, policy.table.results[stream, pattern] / given if given > 0 else 0.0)
 
 
 @part
-def arrived_by_pattern(policy: ByPattern, windows: Windows, stream: int, slot: int, _results: float) -> None:
-    """File the newcomer under its pattern."""
-    windows.slots.rows[stream, slot, CLASS] = windows.slots.rows[stream, slot, PATTERN]
-    append(policy.lists, windows.slots, stream, slot)
+def judge_all_patterns(policy: ByPattern) -> None:
+    """Every pattern of every stream."""
+    for stream in range(len(policy.table.given)):
+        for pattern in range(policy.table.given.shape[1]):
+            if pattern & (1 << stream):
+                judge_pattern(policy, stream, pattern)
 
 
 @part
-def left_by_pattern(policy: ByPattern, windows: Windows, stream: int, slot: int) -> None:
-    """Take it out of its pattern's list."""
-    drop(policy.lists, windows.slots, stream, slot)
-
-
-@part
-def kept_by_pattern(policy: ByPattern, windows: Windows, stream: int, slot: int) -> None:
-    """File a tuple of a snapshot; they come in the order in which they had been filed."""
-    append(policy.lists, windows.slots, stream, slot)
+def arrived_by_pattern(policy: ByPattern, windows: Windows, stream: int, slot: int, results: float) -> None:
+    """File the newcomer under its pattern; judge anew the patterns of all that were in its results."""
+    tuples, halves = windows.slots.tuples, windows.biht.halves
+    entry, pattern = tuples[slot]["entry"], tuples[slot]["pattern"]
+    tuples[slot]["group"] = pattern
+    judge_pattern(policy, stream, pattern)
+    append(policy.lists, windows.slots, stream, slot, tuples[slot]["arrival"])
+    if results > 0:
+        for other in range(len(windows.slots.held)):
+            if other != stream:
+                waited = halves[entry, head_of(other)]
+                while waited != NOTHING:
+                    judge_pattern(policy, other, tuples[waited]["pattern"])
+                    waited = tuples[waited]["older"]

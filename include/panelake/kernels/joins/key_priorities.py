@@ -16,11 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from panelake.kernels.joins.biht import COUNT, TAIL, chain
+from panelake.kernels.joins.biht import count_of
 from panelake.kernels.joins.compiled import part
-from panelake.kernels.joins.existence_patterns import PatternTable
-from panelake.kernels.joins.slots import ARRIVAL, ENTRY
-from panelake.kernels.joins.windows import Windows, results_with
+from panelake.kernels.joins.windows import Windows, results_with, tail_of
 
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -28,102 +26,89 @@ Doubles = NDArray[np.float64]
 _OUTSIDE = -1
 
 
-class ByKey(NamedTuple):
-    """heap[i] are entries, least first; place[i, e] is where entry e stands; `by_result` tells the policies apart."""
+class Heaps(NamedTuple):
+    """heap[i] are entries, least first; place[i, e] is where entry e stands."""
 
     heap: Integers
     place: Integers
     priority: Doubles
     size: Integers
-    by_result: int
 
 
-def make_heaps(streams: int, keys: int, *, by_result: bool) -> ByKey:
+def make_heaps(streams: int, keys: int) -> Heaps:
     """No keys yet, room for so many."""
     heap, place = np.full((2, streams, keys), _OUTSIDE, dtype=np.int64)
-    return ByKey(heap, place, np.zeros((streams, keys)), np.zeros(streams, dtype=np.int64), int(by_result))
+    return Heaps(heap, place, np.zeros((streams, keys)), np.zeros(streams, dtype=np.int64))
 
 
 @part
-def victim_by_key(policy: ByKey, _table: PatternTable, windows: Windows, stream: int) -> int:
+def victim_by_key(heaps: Heaps, windows: Windows, stream: int) -> int:
     """The oldest tuple of the key with the least priority."""
-    return int(windows.biht.entries[policy.heap[stream, 0], chain(stream, TAIL)])
+    return tail_of(windows, stream, heaps.heap[stream, 0])
 
 
 @part
-def arrived_by_key(policy: ByKey, windows: Windows, stream: int, slot: int, _results: float) -> None:
-    """The key's priorities change in all windows that hold it."""
-    refresh(policy, windows, windows.slots.rows[stream, slot, ENTRY])
-
-
-@part
-def left_by_key(policy: ByKey, windows: Windows, stream: int, slot: int) -> None:
-    """The same; where it was the window's last, the key leaves that heap."""
-    refresh(policy, windows, windows.slots.rows[stream, slot, ENTRY])
-
-
-@part
-def refresh(policy: ByKey, windows: Windows, entry: int) -> None:
-    """Put the key where it now belongs in each heap."""
-    for stream in range(len(policy.size)):
-        if windows.biht.entries[entry, chain(stream, COUNT)] == 0:
-            if policy.place[stream, entry] != _OUTSIDE:
-                _take_out(policy, windows, stream, entry)
+def refresh(heaps: Heaps, windows: Windows, entry: int, by_result: int) -> None:
+    """Put the key where it now belongs in each heap; where a window holds it no more, it leaves that heap."""
+    for stream in range(len(heaps.size)):
+        if windows.biht.halves[entry, count_of(stream)] == 0:
+            if heaps.place[stream, entry] != _OUTSIDE:
+                _take_out(heaps, windows, stream, entry)
             continue
-        wanted = windows.biht.results[entry] if policy.by_result else results_with(windows, stream, entry)
-        policy.priority[stream, entry] = wanted
-        if policy.place[stream, entry] == _OUTSIDE:
-            _put(policy, stream, policy.size[stream], entry)
-            policy.size[stream] += 1
-        _settle(policy, windows, stream, policy.place[stream, entry])
+        wanted = windows.biht.results[entry] if by_result else results_with(windows, stream, entry)
+        heaps.priority[stream, entry] = wanted
+        if heaps.place[stream, entry] == _OUTSIDE:
+            _put(heaps, stream, heaps.size[stream], entry)
+            heaps.size[stream] += 1
+        _settle(heaps, windows, stream, heaps.place[stream, entry])
 
 
 @part
-def _put(policy: ByKey, stream: int, place: int, entry: int) -> None:
-    policy.heap[stream, place] = entry
-    policy.place[stream, entry] = place
+def _put(heaps: Heaps, stream: int, place: int, entry: int) -> None:
+    heaps.heap[stream, place] = entry
+    heaps.place[stream, entry] = place
 
 
 @part
-def _take_out(policy: ByKey, windows: Windows, stream: int, entry: int) -> None:
-    place = policy.place[stream, entry]
-    policy.place[stream, entry] = _OUTSIDE
-    policy.size[stream] -= 1
-    last = policy.heap[stream, policy.size[stream]]
+def _take_out(heaps: Heaps, windows: Windows, stream: int, entry: int) -> None:
+    place = heaps.place[stream, entry]
+    heaps.place[stream, entry] = _OUTSIDE
+    heaps.size[stream] -= 1
+    last = heaps.heap[stream, heaps.size[stream]]
     if last != entry:
-        _put(policy, stream, place, last)
-        _settle(policy, windows, stream, place)
+        _put(heaps, stream, place, last)
+        _settle(heaps, windows, stream, place)
 
 
 @part
-def _goes_before(policy: ByKey, windows: Windows, stream: int, one: int, other: int) -> bool:
-    mine, theirs = policy.priority[stream, one], policy.priority[stream, other]
+def _goes_before(heaps: Heaps, windows: Windows, stream: int, one: int, other: int) -> bool:
+    mine, theirs = heaps.priority[stream, one], heaps.priority[stream, other]
     if mine != theirs:
         return bool(mine < theirs)
-    entries, stamps = windows.biht.entries, windows.slots.stamps
-    my_oldest, their_oldest = entries[one, chain(stream, TAIL)], entries[other, chain(stream, TAIL)]
-    return bool(stamps[stream, my_oldest, ARRIVAL] < stamps[stream, their_oldest, ARRIVAL])
+    tuples = windows.slots.tuples
+    my_oldest, their_oldest = tail_of(windows, stream, one), tail_of(windows, stream, other)
+    return bool(tuples[my_oldest]["arrival"] < tuples[their_oldest]["arrival"])
 
 
 @part
-def _settle(policy: ByKey, windows: Windows, stream: int, place: int) -> None:
+def _settle(heaps: Heaps, windows: Windows, stream: int, place: int) -> None:
     """Let the entry at a place rise or sink until the heap is in order."""
-    entry = policy.heap[stream, place]
+    entry = heaps.heap[stream, place]
     while place > 0:
-        above = policy.heap[stream, (place - 1) // 2]
-        if not _goes_before(policy, windows, stream, entry, above):
+        above = heaps.heap[stream, (place - 1) // 2]
+        if not _goes_before(heaps, windows, stream, entry, above):
             break
-        _put(policy, stream, place, above)
+        _put(heaps, stream, place, above)
         place = (place - 1) // 2
-    while 2 * place + 1 < policy.size[stream]:
+    while 2 * place + 1 < heaps.size[stream]:
         child = 2 * place + 1
-        if child + 1 < policy.size[stream] and _goes_before(
-            policy, windows, stream, policy.heap[stream, child + 1], policy.heap[stream, child]
+        if child + 1 < heaps.size[stream] and _goes_before(
+            heaps, windows, stream, heaps.heap[stream, child + 1], heaps.heap[stream, child]
         ):
             child += 1
-        below = policy.heap[stream, child]
-        if not _goes_before(policy, windows, stream, below, entry):
+        below = heaps.heap[stream, child]
+        if not _goes_before(heaps, windows, stream, below, entry):
             break
-        _put(policy, stream, place, below)
+        _put(heaps, stream, place, below)
         place = child
-    _put(policy, stream, place, entry)
+    _put(heaps, stream, place, entry)

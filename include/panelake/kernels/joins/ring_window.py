@@ -7,6 +7,7 @@ still within RANGE; all before it is gone). Each tuple points at the previous on
 ever moved; a chain ends at the first position before front. The slip corrected: the paper leaves open what building
 chains costs; it is one store a tuple.
 
+What a walk along a chain reads lies apart from what expiry reads in order: four tuples a cache line for either.
 Time: insert and expiry O(1) amortised. Space: at most twice the fullest window, a power of two for each stream.
 Order assumed: tuples of a stream arrive in event-time order.
 """
@@ -18,20 +19,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from panelake.kernels.joins.aligned import aligned_zeros
 from panelake.kernels.joins.arrivals import Arrivals
 from panelake.kernels.joins.compiled import part
 
 Integers = NDArray[np.int64]
 
-TS, KEY, ID, OLDER = range(4)
-_FIELDS = 4
+ID, OLDER = range(2)
+TS, KEY = range(2)
 LEAST_PLACES = 64
+_FIRST = 1  # a position before it, such as 0, is of no tuple
 
 
 class Rings(NamedTuple):
-    """All streams' rings in one array; position p of stream i lies at base[i] + (p & mask[i])."""
+    """All streams' rings: position p of stream i lies at base[i] + (p & mask[i]).
 
-    tuples: Integers
+    `links` are number and previous position of the key, `stamps` time and key.
+    """
+
+    links: Integers
+    stamps: Integers
     base: Integers
     mask: Integers
     front: Integers
@@ -42,33 +49,37 @@ class Rings(NamedTuple):
 def make_rings(places: list[int]) -> Rings:
     """Empty rings with so many places each, powers of two."""
     base = np.cumsum([0, *places[:-1]], dtype=np.int64)
-    front, border, rear = np.zeros((3, len(places)), dtype=np.int64)
-    return Rings(
-        np.empty((sum(places), _FIELDS), dtype=np.int64),
-        base,
-        np.array(places, dtype=np.int64) - 1,
-        front,
-        border,
-        rear,
-    )
+    front, border, rear = np.full((3, len(places)), _FIRST, dtype=np.int64)
+    links, stamps = (aligned_zeros(sum(places), 2) for _ in range(2))
+    return Rings(links, stamps, base, np.array(places, dtype=np.int64) - 1, front, border, rear)
 
 
-def with_more_places(rings: Rings, stream: int) -> Rings:
-    """The same tuples at the same positions, with twice the places for one stream."""
-    places = (rings.mask + 1).tolist()
-    places[stream] *= 2
-    grown = make_rings(places)._replace(front=rings.front, border=rings.border, rear=rings.rear)
-    for number in range(len(places)):
-        positions = np.arange(rings.front[number], rings.rear[number])
-        grown.tuples[grown.base[number] + (positions & grown.mask[number])] = rows_of(rings, number)
+def with_more_places(rings: Rings) -> Rings:
+    """The same tuples at the same positions, with twice the places for every stream that uses most of them."""
+    used, places = rings.rear - rings.front, rings.mask + 1
+    grown = make_rings(np.where(4 * used >= 3 * places, 2 * places, places).tolist())
+    grown = grown._replace(front=rings.front, border=rings.border, rear=rings.rear)
+    for stream in range(len(places)):
+        _copy(rings, grown, stream)
     return grown
 
 
-def rows_of(rings: Rings, stream: int) -> Integers:
-    """The live tuples of a stream, oldest first, one a row: TS, KEY, ID, OLDER."""
+def _copy(rings: Rings, grown: Rings, stream: int) -> None:
+    """The live tuples of a stream, up to where its smaller ring begins anew, and the rest."""
+    first, rear, places = int(rings.front[stream]), int(rings.rear[stream]), int(rings.mask[stream]) + 1
+    while first < rear:
+        count = min(rear - first, places - first % places)
+        here, there = (int(one.base[stream] + (first & one.mask[stream])) for one in (rings, grown))
+        grown.links[there : there + count] = rings.links[here : here + count]
+        grown.stamps[there : there + count] = rings.stamps[here : here + count]
+        first += count
+
+
+def places_of(rings: Rings, stream: int) -> Integers:
+    """Where the live tuples of a stream lie, oldest first."""
     positions = np.arange(rings.front[stream], rings.rear[stream])
-    rows: Integers = rings.tuples[rings.base[stream] + (positions & rings.mask[stream])]
-    return rows
+    places: Integers = rings.base[stream] + (positions & rings.mask[stream])
+    return places
 
 
 @part
@@ -79,8 +90,21 @@ def is_full(rings: Rings, stream: int) -> bool:
 
 @part
 def place(rings: Rings, stream: int, position: int) -> int:
-    """Where in `tuples` a position of a stream lies."""
+    """Where a position of a stream lies."""
     return int(rings.base[stream] + (position & rings.mask[stream]))
+
+
+@part
+def id_at(rings: Rings, stream: int, position: int) -> int:
+    """The number by which a result names the tuple."""
+    return int(rings.links[place(rings, stream, position), ID])
+
+
+@part
+def older_at(rings: Rings, stream: int, position: int) -> int:
+    """The position of the next older tuple of the same key, or -1 if that has left."""
+    older = rings.links[place(rings, stream, position), OLDER]
+    return int(older) if older >= rings.front[stream] else -1
 
 
 @part
@@ -89,10 +113,10 @@ def push(rings: Rings, batch: Arrivals, row: int, older: int) -> int:
     stream = batch.stream[row]
     position = int(rings.rear[stream])
     at = place(rings, stream, position)
-    rings.tuples[at, TS] = batch.ts[row]
-    rings.tuples[at, KEY] = batch.key[row]
-    rings.tuples[at, ID] = batch.id[row]
-    rings.tuples[at, OLDER] = older
+    rings.stamps[at, TS] = batch.ts[row]
+    rings.stamps[at, KEY] = batch.key[row]
+    rings.links[at, ID] = batch.id[row]
+    rings.links[at, OLDER] = older
     rings.rear[stream] = position + 1
     return position
 
@@ -102,6 +126,6 @@ def slide(rings: Rings, stream: int, bound: int) -> None:
     """A period ends: all that has come lies before the border, and what is older than the bound is gone."""
     rings.border[stream] = rings.rear[stream]
     front = rings.front[stream]
-    while front < rings.rear[stream] and rings.tuples[place(rings, stream, front), TS] < bound:
+    while front < rings.rear[stream] and rings.stamps[place(rings, stream, front), TS] < bound:
         front += 1
     rings.front[stream] = front

@@ -1,11 +1,11 @@
 """The windows of a join with a memory limit: a slot a tuple, and a ring queue of references in arrival order.
 
 Source: the ring queue of ring_window, under the shedding of existence_patterns. A shed tuple leaves from the middle, so
-tuples lie in slots that are used again, and the ring holds (slot, arrival number); a reference whose slot has another
-tuple by now is dead. A full ring closes its gaps: at least half of it is dead then, so that costs O(1) a tuple. No
-tuple is ever moved.
+tuples lie in slots that are used again, and the ring holds slots; where a tuple has left, it holds nothing. A full ring
+closes its gaps: at least three quarters of it are gaps then, so that costs O(1) a tuple. No tuple is ever moved.
 
-Time: O(1) amortised. Space: `memory` slots a stream at most, counted in `held`; twice as many references.
+A tuple is one cache line. Stream i's slots are numbered from i·capacity on.
+Time: O(1) amortised. Space: `memory` slots a stream at most, counted in `held`; four to eight references for each.
 Order assumed: tuples of a stream arrive in event-time order.
 """
 
@@ -16,54 +16,61 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from panelake.kernels.joins.aligned import aligned_zeros
 from panelake.kernels.joins.compiled import part
 
 Integers = NDArray[np.int64]
+Halves = NDArray[np.int32]
+Records = NDArray[np.void]
 
-ENTRY, ID, OLDER, NEWER, PATTERN, CLASS, BEFORE, AFTER = range(8)  # 64 bytes: one cache line a tuple
-ARRIVAL, TS, ENTERED, HISTORY = range(4)
+_FIELDS = [
+    ("id", "i8"), ("ts", "i8"), ("arrival", "i8"), ("entered", "i8"),
+    ("entry", "i4"), ("older", "i4"), ("newer", "i4"), ("before", "i4"), ("after", "i4"), ("place", "i4"),
+    ("history", "i4"), ("pattern", "i2"), ("group", "i2"),
+]  # fmt: skip
+TUPLE = np.dtype(_FIELDS, align=True)
 NOTHING = -1
 
 
 class Slots(NamedTuple):
-    """`rows[i, s]` and `stamps[i, s]` are the tuple in slot s of stream i, fields as above.
+    """`tuples[s]` is the tuple in slot s, its `arrival` NOTHING where there is none.
 
-    OLDER and NEWER link the tuples of a key, BEFORE and AFTER those of a class. Slots below `used` have been used;
-    the first `spare` of `free` are free again. `queue` is the ring of references, from `front` to `rear`.
+    `older` and `newer` link the tuples of a key, `before` and `after` those of a class; `place` is where the ring
+    refers to it. Of stream i the first `used[i]` slots have been used, and the first `spare[i]` of `free[i]` are free
+    again. `queue[i]` is the ring of references, from `front` to `rear`.
     """
 
-    rows: Integers
-    stamps: Integers
+    tuples: Records
     held: Integers
     used: Integers
     spare: Integers
-    free: Integers
-    queue: Integers
+    free: Halves
+    queue: Halves
     front: Integers
     rear: Integers
 
 
 def make_slots(streams: int, capacity: int) -> Slots:
     """No tuples, room for so many a stream."""
-    references = 1 << (2 * capacity - 1).bit_length()
+    references = 1 << (4 * capacity - 1).bit_length()
     held, used, spare, front, rear = np.zeros((5, streams), dtype=np.int64)
-    return Slots(
-        np.full((streams, capacity, AFTER + 1), NOTHING, dtype=np.int64),
-        np.full((streams, capacity, HISTORY + 1), NOTHING, dtype=np.int64),
-        held,
-        used,
-        spare,
-        np.empty((streams, capacity), dtype=np.int64),
-        np.empty((streams, references, 2), dtype=np.int64),
-        front,
-        rear,
-    )
+    tuples: Records = aligned_zeros(streams * capacity, TUPLE.itemsize // 8).view(TUPLE).reshape(-1)
+    for name in ("arrival", "entered", "older", "newer", "before", "after"):
+        tuples[name] = NOTHING
+    free = np.empty((streams, capacity), dtype=np.int32)
+    queue = np.full((streams, references), NOTHING, dtype=np.int32)
+    return Slots(tuples, held, used, spare, free, queue, front, rear)
+
+
+def capacity_of(slots: Slots) -> int:
+    """Slots of each stream."""
+    return int(slots.free.shape[1])
 
 
 @part
-def has_room(slots: Slots, stream: int) -> bool:
+def has_slot(slots: Slots, stream: int) -> bool:
     """Whether there is a slot for one more tuple."""
-    return bool(slots.held[stream] < slots.rows.shape[1])
+    return bool(slots.held[stream] < slots.free.shape[1])
 
 
 @part
@@ -73,11 +80,11 @@ def occupy(slots: Slots, stream: int, ts: int, arrival: int) -> int:
         slots.spare[stream] -= 1
         slot = int(slots.free[stream, slots.spare[stream]])
     else:
-        slot = int(slots.used[stream])
+        slot = int(stream * slots.free.shape[1] + slots.used[stream])
         slots.used[stream] += 1
     slots.held[stream] += 1
-    slots.stamps[stream, slot, TS] = ts
-    slots.stamps[stream, slot, ARRIVAL] = arrival
+    slots.tuples[slot]["ts"] = ts
+    slots.tuples[slot]["arrival"] = arrival
     refer(slots, stream, slot)
     return slot
 
@@ -89,8 +96,8 @@ def refer(slots: Slots, stream: int, slot: int) -> None:
     if slots.rear[stream] - slots.front[stream] > mask:
         _close_gaps(slots, stream, mask)
     place = slots.rear[stream] & mask
-    slots.queue[stream, place, 0] = slot
-    slots.queue[stream, place, 1] = slots.stamps[stream, slot, ARRIVAL]
+    slots.queue[stream, place] = slot
+    slots.tuples[slot]["place"] = place
     slots.rear[stream] += 1
 
 
@@ -98,10 +105,10 @@ def refer(slots: Slots, stream: int, slot: int) -> None:
 def _close_gaps(slots: Slots, stream: int, mask: int) -> None:
     kept = slots.front[stream]
     for position in range(slots.front[stream], slots.rear[stream]):
-        slot, arrival = slots.queue[stream, position & mask, 0], slots.queue[stream, position & mask, 1]
-        if slots.stamps[stream, slot, ARRIVAL] == arrival:
-            slots.queue[stream, kept & mask, 0] = slot
-            slots.queue[stream, kept & mask, 1] = arrival
+        slot = slots.queue[stream, position & mask]
+        if slot != NOTHING:
+            slots.queue[stream, kept & mask] = slot
+            slots.tuples[slot]["place"] = kept & mask
             kept += 1
     slots.rear[stream] = kept
 
@@ -109,7 +116,8 @@ def _close_gaps(slots: Slots, stream: int, mask: int) -> None:
 @part
 def vacate(slots: Slots, stream: int, slot: int) -> None:
     """The tuple is gone; its slot is the next to be used."""
-    slots.stamps[stream, slot, ARRIVAL] = NOTHING
+    slots.queue[stream, slots.tuples[slot]["place"]] = NOTHING
+    slots.tuples[slot]["arrival"] = NOTHING
     slots.held[stream] -= 1
     slots.free[stream, slots.spare[stream]] = slot
     slots.spare[stream] += 1
@@ -117,12 +125,14 @@ def vacate(slots: Slots, stream: int, slot: int) -> None:
 
 @part
 def oldest(slots: Slots, stream: int) -> int:
-    """The slot of the oldest tuple, or NOTHING; dead references at the front are left behind."""
+    """The slot of the oldest tuple, or NOTHING; gaps at the front are left behind."""
     mask = slots.queue.shape[1] - 1
-    while slots.front[stream] < slots.rear[stream]:
-        place = slots.front[stream] & mask
-        slot = int(slots.queue[stream, place, 0])
-        if slots.stamps[stream, slot, ARRIVAL] == slots.queue[stream, place, 1]:
-            return slot
-        slots.front[stream] += 1
-    return NOTHING
+    front, rear = slots.front[stream], slots.rear[stream]
+    slot = NOTHING
+    while front < rear:
+        slot = int(slots.queue[stream, front & mask])
+        if slot != NOTHING:
+            break
+        front += 1
+    slots.front[stream] = front
+    return slot

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from panelake.kernels.joins.advance import advance
 from panelake.kernels.joins.arrivals import Arrivals, Matches
 from panelake.kernels.joins.clock import Clock, Grid, make_clock
 from panelake.kernels.joins.compiled import kernel
-from panelake.kernels.joins.key_index import HEADS, KeyIndex, claim, is_filled, make_index, without_dead_keys
+from panelake.kernels.joins.key_index import (
+    HEADS,
+    MOST_AT_ONCE,
+    KeyIndex,
+    claim,
+    has_room_for,
+    make_index,
+    without_dead_keys,
+)
 from panelake.kernels.joins.ring_window import (
     ID,
     KEY,
@@ -16,12 +25,12 @@ from panelake.kernels.joins.ring_window import (
     Rings,
     is_full,
     make_rings,
+    places_of,
     push,
-    rows_of,
     with_more_places,
 )
 from panelake.kernels.joins.snapshot import Snapshot, restored_clock, saved_clock
-from panelake.kernels.joins.unlimited_join import Join, advance
+from panelake.kernels.joins.unlimited_join import Join
 
 
 class Unlimited:
@@ -54,28 +63,28 @@ class Unlimited:
 
     def make_room(self, stream: int) -> None:
         """Room for one more tuple of the stream and one more key, for many more if there is none."""
-        if is_filled(self._join.keys):
-            index = without_dead_keys(self._join.keys, self._join.rings.front)
+        if not has_room_for(self._join.keys, MOST_AT_ONCE):
+            index = without_dead_keys(self._join.keys, self._join.windows.front)
             self._join = self._join._replace(keys=index)
-        if is_full(self._join.rings, stream):
-            self._join = self._join._replace(rings=with_more_places(self._join.rings, stream))
+        if is_full(self._join.windows, stream):
+            self._join = self._join._replace(windows=with_more_places(self._join.windows))
 
     def held(self) -> list[int]:
-        rings = self._join.rings
+        rings = self._join.windows
         return [int(count) for count in rings.rear - rings.front]
 
     def snapshot(self) -> Snapshot:
         """All live tuples, by stream and age."""
-        rings = self._join.rings
-        rows = [rows_of(rings, stream) for stream in range(len(rings.base))]
-        tuples = np.concatenate(rows)
+        rings = self._join.windows
+        places = [places_of(rings, stream) for stream in range(len(rings.base))]
+        live = np.concatenate(places)
         return saved_clock(self.clock) | {
             "front": rings.front.copy(),
             "border": rings.border.copy(),
-            "stream": np.repeat(np.arange(len(rows), dtype=np.int64), [len(row) for row in rows]),
-            "ts": tuples[:, TS].copy(),
-            "key": tuples[:, KEY].copy(),
-            "id": tuples[:, ID].copy(),
+            "stream": np.repeat(np.arange(len(places), dtype=np.int64), [len(one) for one in places]),
+            "ts": rings.stamps[live, TS],
+            "key": rings.stamps[live, KEY],
+            "id": rings.links[live, ID],
         }
 
 

@@ -81,7 +81,7 @@ class WindowJoin:
         """What has been shed since the very first tuple; the difference of two tells of what came between."""
         state = self._state
         if isinstance(state, Bounded):
-            return Accounting.of(state.table, state.control_results)
+            return state.accounting()
         return Accounting.nothing(self.spec)
 
     def _output(self) -> Matches:

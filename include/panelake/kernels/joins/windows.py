@@ -1,5 +1,6 @@
 """Slots and BiHT together: tuples put into their window and their key's chain, and taken out of both.
 
+A chain runs from its newest tuple, the head, by `older`; the head's `newer` is the tail, so that both ends are near.
 Time: O(1) a tuple. Order assumed: see slots.
 """
 
@@ -7,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from panelake.kernels.joins.biht import COUNT, HEAD, TAIL, VECTOR, Biht, chain
+from panelake.kernels.joins.biht import VECTOR, Biht, count_of, head_of
 from panelake.kernels.joins.compiled import part
-from panelake.kernels.joins.slots import ENTRY, ID, NEWER, NOTHING, OLDER, Slots
+from panelake.kernels.joins.slots import NOTHING, Slots
 
 
 class Windows(NamedTuple):
@@ -22,37 +23,55 @@ class Windows(NamedTuple):
 @part
 def link(windows: Windows, stream: int, slot: int, entry: int, number: int) -> None:
     """Put a tuple at the head of its key's chain and set the stream's bit."""
-    rows, entries = windows.slots.rows, windows.biht.entries
-    head = entries[entry, chain(stream, HEAD)]
-    rows[stream, slot, ENTRY] = entry
-    rows[stream, slot, ID] = number
-    rows[stream, slot, OLDER] = head
-    rows[stream, slot, NEWER] = NOTHING
+    tuples, halves = windows.slots.tuples, windows.biht.halves
+    head = halves[entry, head_of(stream)]
+    tuples[slot]["entry"] = entry
+    tuples[slot]["id"] = number
+    tuples[slot]["older"] = head
     if head == NOTHING:
-        entries[entry, chain(stream, TAIL)] = slot
+        tuples[slot]["newer"] = slot
     else:
-        rows[stream, head, NEWER] = slot
-    entries[entry, chain(stream, HEAD)] = slot
-    entries[entry, chain(stream, COUNT)] += 1
-    entries[entry, VECTOR] |= 1 << stream
+        tuples[slot]["newer"] = tuples[head]["newer"]
+        tuples[head]["newer"] = slot
+    halves[entry, head_of(stream)] = slot
+    halves[entry, count_of(stream)] += 1
+    halves[entry, VECTOR] |= 1 << stream
 
 
 @part
 def unlink(windows: Windows, stream: int, slot: int) -> None:
     """Take a tuple out of its key's chain; the stream's bit is cleared with its last one."""
-    rows, entries = windows.slots.rows, windows.biht.entries
-    entry, older, newer = rows[stream, slot, ENTRY], rows[stream, slot, OLDER], rows[stream, slot, NEWER]
-    if newer == NOTHING:
-        entries[entry, chain(stream, HEAD)] = older
+    tuples, halves = windows.slots.tuples, windows.biht.halves
+    entry, older, newer = tuples[slot]["entry"], tuples[slot]["older"], tuples[slot]["newer"]
+    head = halves[entry, head_of(stream)]
+    if slot == head:
+        halves[entry, head_of(stream)] = older
+        if older != NOTHING:
+            tuples[older]["newer"] = newer
     else:
-        rows[stream, newer, OLDER] = older
-    if older == NOTHING:
-        entries[entry, chain(stream, TAIL)] = newer
-    else:
-        rows[stream, older, NEWER] = newer
-    entries[entry, chain(stream, COUNT)] -= 1
-    if entries[entry, chain(stream, COUNT)] == 0:
-        entries[entry, VECTOR] &= ~(1 << stream)
+        tuples[newer]["older"] = older
+        tuples[head if older == NOTHING else older]["newer"] = newer
+    halves[entry, count_of(stream)] -= 1
+    if halves[entry, count_of(stream)] == 0:
+        halves[entry, VECTOR] &= ~(1 << stream)
+
+
+@part
+def id_at(windows: Windows, _stream: int, slot: int) -> int:
+    """The number by which a result names the tuple."""
+    return int(windows.slots.tuples[slot]["id"])
+
+
+@part
+def older_at(windows: Windows, _stream: int, slot: int) -> int:
+    """The next older tuple of the same key, or NOTHING."""
+    return int(windows.slots.tuples[slot]["older"])
+
+
+@part
+def tail_of(windows: Windows, stream: int, entry: int) -> int:
+    """The oldest tuple of a key that a stream holds."""
+    return int(windows.slots.tuples[windows.biht.halves[entry, head_of(stream)]]["newer"])
 
 
 @part
@@ -61,5 +80,11 @@ def results_with(windows: Windows, stream: int, entry: int) -> float:
     results = 1.0
     for other in range(len(windows.slots.held)):
         if other != stream:
-            results *= windows.biht.entries[entry, chain(other, COUNT)]
+            results *= windows.biht.halves[entry, count_of(other)]
     return results
+
+
+@part
+def is_complete(windows: Windows, entry: int) -> bool:
+    """Whether every bit of a key's vector is set."""
+    return bool(windows.biht.halves[entry, VECTOR] == (1 << len(windows.slots.held)) - 1)

@@ -1,0 +1,153 @@
+"""Joins of every kind through Spark, many queries in one run: with themselves, at every period, in several logical
+partitions, with late tuples, made anew, and with more results than memory would hold."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from deltalake import DeltaTable
+
+from panelake.commands.repair import repair
+from panelake.commands.restate import restate, restatement
+from panelake.ledger import Entry
+from panelake.repairs import pending_repairs
+from panelake.slices import Slice, parse_instant
+
+from .join_world import SECOND, JoinWorld, Tuple
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+START = parse_instant("2026-01-01T00:00:00Z")
+PAIR = """SELECT a.k, b.x FROM a [RANGE 15 SECONDS SLIDE 6 SECONDS], b [RANGE 15 SECONDS SLIDE 6 SECONDS]
+WHERE a.k = b.k"""
+TWINS = """SELECT one.k, other.x FROM a AS one [RANGE 15 SECONDS SLIDE 6 SECONDS],
+a AS other [RANGE 5 SECONDS SLIDE 6 SECONDS] WHERE one.k = other.k"""
+MINUTE = Slice(START, START + 60 * SECOND)
+
+
+def cut(length: int) -> list[Slice]:
+    """A minute in slices of so many seconds."""
+    borders = range(MINUTE.start, MINUTE.end, length * SECOND)
+    return [Slice(start, start + length * SECOND) for start in borders]
+
+
+def tuples(seed: int, part: Slice, count: int) -> list[Tuple]:
+    rng = random.Random(seed)  # noqa: S311 - a seed, not a secret
+    keys = [None, "key 1", "key 2", "key 3"]
+    drawn = [(rng.choice(keys), rng.randrange(part.start, part.end)) for _ in range(count)]
+    return [{"k": key, "g": 1, "x": at, "ts": ts} for at, (key, ts) in enumerate(drawn)]
+
+
+def made(root: Path, length: int, spark: SparkSession, queries: dict[str, str]) -> JoinWorld:
+    """Two streams of 36 tuples in a minute, the same however they are cut."""
+    world = JoinWorld(root, length, {"a": "string", "b": "string"}, spark)
+    for name, text in queries.items():
+        world.write_query(name, text)
+    for seed, stream in enumerate(world.keys):
+        world.land(stream, tuples(seed, MINUTE, 36))
+    return world
+
+
+def without_slices(world: JoinWorld, query: str) -> dict[tuple[int, ...], Tuple]:
+    return {
+        numbers: {name: value for name, value in row.items() if name not in {"_slice", "_revision"}}
+        for numbers, row in world.gold(query).items()
+    }
+
+
+def check_periods_and_cuts(root: Path, spark: SparkSession) -> None:
+    """Te and the cut into slices change nothing, with a limit and without."""
+    found = []
+    for length, every in ((30, 1), (60, 6)):
+        queries = {
+            "all_pairs": f"{PAIR} WITH (EVERY {every} SECONDS)",
+            "some": f"{PAIR} WITH (EVERY {every} SECONDS, MEMORY 2 ROWS)",
+            "shared": f"{PAIR} WITH (EVERY {every} SECONDS, MEMORY 100001 ROWS)",
+        }
+        world = made(root / str(length), length, spark, queries)
+        for part in cut(length):
+            world.run(part)
+        assert world.assert_exact("all_pairs") == world.assert_exact("shared") > 20
+        partitions = DeltaTable(world.context.catalog.state("shared")).to_pyarrow_table()["partition"]
+        assert set(partitions.to_pylist()) == {0, 1}, "100,001 rows are two logical partitions"
+        found.append({name: without_slices(world, name) for name in queries})
+    assert found[0] == found[1]
+    assert 0 < len(found[0]["some"]) < len(found[0]["all_pairs"])
+
+
+def _taken_as_windowed(world: JoinWorld, slices: Sequence[Slice]) -> None:
+    """What the audit of whole slices asks of the windows stage, which these worlds do not run."""
+    world.context.ledger.record([Entry(part, "windows", "", "done", 0, details={"others_seen": 0}) for part in slices])
+
+
+def check_late_tuples_within_memory(root: Path, spark: SparkSession) -> None:
+    """Late tuples have their results at once; what they shed or were never held for comes with the repair."""
+    world = made(root, 30, spark, {"some": f"{PAIR} WITH (MEMORY 3 ROWS)"})
+    first, second = cut(30)
+    world.run(first)
+    world.land("b", tuples(7, first, 8))
+    world.run(second)
+    wanted, shed = world.expected(world.context.workspace.joins["some"]), world.gold("some")
+    late = {row["_seq"] for row in world.bronze("b") if row["ts"] < first.end and row["_slice"] == second.start}
+    assert late
+    assert shed.keys() <= wanted.keys()
+    old = {row["_seq"] for row in world.bronze("a") if row["ts"] < first.end}
+    reached = {numbers for numbers in wanted if numbers[1] in late and numbers[0] in old}
+    assert reached
+    assert reached <= shed.keys(), "late tuples are joined from bronze"
+    _taken_as_windowed(world, [first, second])
+    entries = repair(world.context, pending_repairs(world.context))
+    assert not [entry.details for entry in entries if entry.status == "refused"]
+    world.assert_exact("some")
+    assert pending_repairs(world.context) == []
+
+
+def check_a_join_with_itself_made_anew(root: Path, spark: SparkSession) -> None:
+    """A changed join is refused until it is restated, and then as if it had always been so."""
+    world = made(root, 30, spark, {"twins": TWINS})
+    slices = cut(30)
+    for part in slices:
+        world.run(part)
+    before = world.assert_exact("twins")
+    world.write_query("twins", TWINS.replace("RANGE 5", "RANGE 20"))
+    (refused,) = world.run_join(slices[1])
+    assert refused.status == "refused"
+    assert "panelake restate" in refused.details["why"]
+    _taken_as_windowed(world, slices)
+    entries = restate(world.context, restatement(world.context, slices, None))
+    assert not [entry.details for entry in entries if entry.status == "refused"]
+    assert world.assert_exact("twins") > before
+
+
+def check_an_explosion(root: Path, spark: SparkSession) -> None:
+    """One key with 1,200 tuples a stream: 1.44 million results from 2,400 tuples."""
+    world = JoinWorld(root, 60, {"a": "string", "b": "string"}, spark)
+    world.write_query("q", PAIR.replace("15 SECONDS", "60 SECONDS"))
+    for stream in world.keys:
+        rows = [{"k": "one", "g": 1, "x": at, "ts": MINUTE.start + at} for at in range(1200)]
+        world.land(stream, rows)
+    assert world.run(MINUTE)["q"].rows == 1200 * 1200
+    assert DeltaTable(world.context.catalog.gold("q")).to_pyarrow_dataset().count_rows() == 1200 * 1200
+
+
+CHECKS = (
+    check_periods_and_cuts,
+    check_late_tuples_within_memory,
+    check_a_join_with_itself_made_anew,
+    check_an_explosion,
+)
+
+
+@pytest.mark.timeout(900)
+def test_joins_of_every_kind_are_what_the_language_says(tmp_path: Path, spark: SparkSession) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        checks = {check.__name__: pool.submit(check, tmp_path / check.__name__, spark) for check in CHECKS}
+    failures = {name: repr(done.exception()) for name, done in checks.items() if done.exception() is not None}
+    assert not failures, "\n".join(f"{name}: {error}" for name, error in failures.items())
