@@ -1,5 +1,5 @@
-"""Joins of every kind through Spark, many queries in one run: with themselves, at every period, in several logical
-partitions, with late tuples, made anew, and with more results than memory would hold."""
+"""Joins of every kind through Spark, many queries in one run: at every period, in several logical partitions,
+with late tuples, and with more results than memory would hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from deltalake import DeltaTable
 
 from panelake.commands.repair import repair
-from panelake.commands.restate import restate, restatement
 from panelake.ledger import Entry
 from panelake.repairs import pending_repairs
 from panelake.slices import Slice, parse_instant
@@ -27,8 +26,6 @@ pytestmark = pytest.mark.spark
 START = parse_instant("2026-01-01T00:00:00Z")
 PAIR = """SELECT a.k, b.x FROM a [RANGE 15 SECONDS SLIDE 6 SECONDS], b [RANGE 15 SECONDS SLIDE 6 SECONDS]
 WHERE a.k = b.k"""
-TWINS = """SELECT one.k, other.x FROM a AS one [RANGE 15 SECONDS SLIDE 6 SECONDS],
-a AS other [RANGE 5 SECONDS SLIDE 6 SECONDS] WHERE one.k = other.k"""
 MINUTE = Slice(START, START + 60 * SECOND)
 
 
@@ -109,23 +106,6 @@ def check_late_tuples_within_memory(root: Path, spark: SparkSession) -> None:
     assert pending_repairs(world.context) == []
 
 
-def check_a_join_with_itself_made_anew(root: Path, spark: SparkSession) -> None:
-    """A changed join is refused until it is restated, and then as if it had always been so."""
-    world = made(root, 30, spark, {"twins": TWINS})
-    slices = cut(30)
-    for part in slices:
-        world.run(part)
-    before = world.assert_exact("twins")
-    world.write_query("twins", TWINS.replace("RANGE 5", "RANGE 20"))
-    (refused,) = world.run_join(slices[1])
-    assert refused.status == "refused"
-    assert "panelake restate" in refused.details["why"]
-    _taken_as_windowed(world, slices)
-    entries = restate(world.context, restatement(world.context, slices, None))
-    assert not [entry.details for entry in entries if entry.status == "refused"]
-    assert world.assert_exact("twins") > before
-
-
 def check_an_explosion(root: Path, spark: SparkSession) -> None:
     """One key with 1,200 tuples a stream: 1.44 million results from 2,400 tuples."""
     world = JoinWorld(root, 60, {"a": "string", "b": "string"}, spark)
@@ -140,7 +120,6 @@ def check_an_explosion(root: Path, spark: SparkSession) -> None:
 CHECKS = (
     check_periods_and_cuts,
     check_late_tuples_within_memory,
-    check_a_join_with_itself_made_anew,
     check_an_explosion,
 )
 

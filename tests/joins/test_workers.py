@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -12,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.joins.streams import headlines
 
+from panelake import join_memory
 from panelake.join_memory import logical_partitions, memory_of
 from panelake.kernels.joins.arrivals import Arrivals, arrivals
 from panelake.kernels.joins.join_spec import JoinSpec
 from panelake.kernels.joins.naive import join_naively
 from panelake.spark.join_worker import KEY, OWN, SEQ, SLICE, STREAM, TS, JoinTask, join_partition, numbered
 from panelake.spark.shed_worker import FACTS, HELD, PARTITION, STATE, shed_partition, unpacked_snapshot
+from panelake.stages.join_state import with_shared_statistics
 
 ALIASES = "abcdefgh"
 Combination = tuple[int, ...]
@@ -147,6 +150,29 @@ def test_the_headlines_with_four_slots(policy: str, results: int) -> None:
     found, state = shed_in_slices(spec, batch, [0, 9, 20, 40])
     assert len(found) == results
     assert '"held": [4, 4, 4, 4]' in state[FACTS][0].as_py()
+
+
+def test_logical_partitions_share_the_memory_and_what_they_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two partitions by key, one after another: each keeps to its share; both go on from the sum of what is learnt."""
+    monkeypatch.setattr(join_memory, "ROWS_A_PARTITION", 4)
+    count = 120
+    ts = np.arange(count)
+    batch = arrivals(ts, ts % 2, ts * 7 % 11, ts)
+    spec = JoinSpec((40, 40), 10, memory=5, policy="arrival_order")
+    rows = _with_state(rows_of(batch, 2), None)
+    rows = rows.set_column(rows.schema.get_field_index(PARTITION), PARTITION, pa.array(batch.key % 2, pa.int32()))
+    came = list(shed_partition(cut(rows.sort_by([(PARTITION, "ascending"), (TS, "ascending")]), 7), task_of(spec)))
+    results = [one.select(schema_of(2).names) for one in came if one[STATE].null_count]
+    states = {row[PARTITION]: row for one in came if not one[STATE].null_count for row in one.to_pylist()}
+    assert combinations(results, 2).items() <= join_naively(spec, batch).items()
+    assert {n: max(json.loads(row[FACTS])["held"]) for n, row in states.items()} == {0: 3, 1: 2}
+    after = {n: unpacked_snapshot(row[STATE]) for n, row in states.items()}
+    shared = with_shared_statistics(after, {})
+    for name in ("pattern_given", "pattern_shed", "sample_sums"):
+        np.testing.assert_array_equal(shared[0][name], after[0][name] + after[1][name])
+        np.testing.assert_array_equal(shared[0][name], shared[1][name])
+    again = with_shared_statistics(shared, shared)
+    np.testing.assert_array_equal(again[1]["pattern_given"], shared[1]["pattern_given"])
 
 
 def test_a_key_with_many_tuples_is_streamed_out() -> None:
