@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from panelake import tables
 from panelake.context import Context
+from panelake.kernels.joins.snapshot import Snapshot
 from panelake.language.query import JoinQuery
 from panelake.maintenance import staged
 from panelake.slices import Slice, to_microseconds
 from panelake.spark.join_worker import SEQ, SLICE, STREAM
-from panelake.spark.shed_worker import unpacked
+from panelake.spark.shed_worker import unpacked, unpacked_snapshot
 from panelake.stages.join_limited import join_within_memory
 from panelake.stages.join_state import STATES
 from panelake.stages.join_tuples import reach_of
@@ -30,6 +32,7 @@ def remembering(context: Context, stream: str, parts: Sequence[Slice]) -> set[Sl
         kept = dict(_remembered(context, join, stream, parts))
         there = _still_there(context, stream, sorted(set().union(*kept.values())))
         found |= {part for part, numbers in kept.items() if numbers - there}
+        found |= _sampled_after(context, join, stream, parts)
     return found
 
 
@@ -69,6 +72,24 @@ def _remembered(
             part = Slice(to_microseconds(row["slice_start"]), to_microseconds(row["slice_end"]))
             by_slice.setdefault(part, set()).update(held[SEQ].filter(mine).to_pylist())
     yield from by_slice.items()
+
+
+def _sampled_after(context: Context, join: JoinQuery, stream: str, parts: Sequence[Slice]) -> set[Slice]:
+    """The slices after which a join's sample of keys has tuples of these: it has their keys, shed or not."""
+    places = [place for place, one in enumerate(join.streams) if one.stream == stream]
+    states = tables.read(context.catalog.state(join.name), STATES, columns=["slice_start", "slice_end", "snapshot"])
+    return {
+        Slice(to_microseconds(row["slice_start"]), to_microseconds(row["slice_end"]))
+        for row in states.to_pylist()
+        if samples(unpacked_snapshot(row["snapshot"]), places, parts)
+    }
+
+
+def samples(snapshot: Snapshot, places: Sequence[int], parts: Sequence[Slice]) -> bool:
+    """Whether a join's sample of keys has tuples of these streams and slices."""
+    stream = np.repeat(np.arange(len(snapshot["sampled_held"])), snapshot["sampled_held"])
+    times = snapshot["sampled_ts"][np.isin(stream, places)]
+    return any(bool(((times >= part.start) & (times < part.end)).any()) for part in parts)
 
 
 def _still_there(context: Context, stream: str, numbers: Sequence[int]) -> set[int]:
