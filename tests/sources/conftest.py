@@ -15,6 +15,7 @@ from panelake.home import home
 from panelake.spark.java import find_java
 
 VERSION = "3.9.1"
+SHARED = Path(__file__).parents[2] / "docker" / "kafka.properties"
 POM = f"""<project>
 <modelVersion>4.0.0</modelVersion><groupId>panelake</groupId><artifactId>broker</artifactId><version>1</version>
 <dependencies><dependency>
@@ -58,34 +59,60 @@ def await_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     raise AssertionError(f"the broker is not up: {log.read_text()[-2000:]}")
 
 
+def properties(port: int, controller: int, logs: Path) -> str:
+    """The container's own, with other addresses and another folder."""
+    own = {
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "log.dirs": str(logs),
+        "log.retention.hours": "-1",
+    }
+    pairs = (line.partition("=") for line in SHARED.read_text().splitlines() if not line.startswith("#"))
+    told = {name: value for name, _, value in pairs}
+    assert own.keys() <= told.keys()
+    return "".join(f"{name}={value}\n" for name, value in (told | own).items())
+
+
+class Broker:
+    """A broker with its own folder: it may be killed, and started again on what it wrote."""
+
+    def __init__(self, jars: Path, folder: Path) -> None:
+        self.port = free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self._log = folder / "broker.log"
+        self._config = folder / "server.properties"
+        self._config.write_text(properties(self.port, free_port(), folder / "logs"))
+        self._java = [str(find_java().home / "bin" / "java"), "-Xmx256m", "-cp", f"{jars}/*"]
+        form = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(self._config)]
+        subprocess.run([*self._java, *form], check=True, capture_output=True, timeout=120)
+        self.start()
+
+    def start(self) -> None:
+        with self._log.open("ab") as output:
+            command = [*self._java, "kafka.Kafka", str(self._config)]
+            self._process = subprocess.Popen(command, stdout=output, stderr=output)
+        await_port(self.port, self._process, self._log)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(60)
+
+
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a broker of its own, ended with the module."""
+def broker_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker of its own, ended with the module."""
     pytest.importorskip("confluent_kafka", reason="Kafka sources need confluent-kafka (panelake[kafka])")
-    jars, folder = broker_jars(), tmp_path_factory.mktemp("kafka")
-    port, controller = free_port(), free_port()
-    (folder / "server.properties").write_text(
-        f"""process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-controller.listener.names=CONTROLLER
-log.dirs={folder / "logs"}
-offsets.topic.replication.factor=1
-log.retention.ms=-1
-"""
-    )
-    java = [str(find_java().home / "bin" / "java"), "-Xmx256m", "-cp", f"{jars}/*"]
-    config = str(folder / "server.properties")
-    form = [*java, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", config]
-    subprocess.run(form, check=True, capture_output=True, timeout=120)
-    log = folder / "broker.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen([*java, "kafka.Kafka", config], stdout=output, stderr=output)
-    try:
-        await_port(port, process, log)
-        yield f"127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(60)
+    started = Broker(broker_jars(), tmp_path_factory.mktemp("kafka"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def broker(broker_process: Broker) -> str:
+    """The broker's address."""
+    return broker_process.address

@@ -1,14 +1,19 @@
 """A Kafka topic whose messages are JSON objects: offset ranges, recorded per slice.
 
 A slice takes from the end of the slice before it, else from the first message at or after its start by the broker's
-time, to the first message at or after its end. A message's place is its partition, then its offset.
+time, to the first message at or after its end, and never what a later slice took already. A partition that was added
+since is taken from its first message on. A message's place is its partition, then its offset.
+
+Nothing is skipped in silence: messages that the broker let go before their slice, a topic that was made anew or lost a
+partition, and a compacted topic, whose messages may go at any time, are refused.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
 _MESSAGES_A_TASK = 500_000
+_NO_OFFSET = 1 << 62
 _MESSAGES_A_BATCH = 10_000
 _WAIT_SECONDS = 60.0
 _POLL_SECONDS = 1.0
@@ -44,8 +50,10 @@ class Reader(json_lines.Reader):
             return self._still_there([taken.file for taken in recorded[part].files])
         consumer = _consumer(self.declared.source.servers)
         try:
-            ends = _preceding_ends(part, recorded)
-            return [self._range(consumer, partition, part, ends) for partition in self._partitions(consumer)]
+            around = _Around(_preceding_ends(part, recorded), _following_starts(part, recorded))
+            partitions = self._partitions(consumer)
+            self._require_sound(partitions, around)
+            return [self._range(consumer, partition, part, around) for partition in partitions]
         finally:
             consumer.close()
 
@@ -72,15 +80,40 @@ class Reader(json_lines.Reader):
             )
         return sorted(found.partitions)
 
-    def _range(self, consumer: Consumer, partition: int, part: Slice, ends: dict[int, int]) -> SourceFile:
+    def _require_sound(self, partitions: Sequence[int], around: _Around) -> None:
+        """Refuse a topic that cannot be the one that slices were taken from, and one that drops messages by key."""
+        source = self.declared.source
+        gone = sorted((around.ends.keys() | around.starts.keys()) - {*partitions})
+        if gone:
+            raise BadInputError(
+                f"stream {self.stream}: topic {source.topic} has {len(partitions)} partitions, and earlier slices took"
+                f" from partition {gone[0]}; was the topic made anew? Give the new one a stream of its own"
+            )
+        policy = cleanup_policy(source.servers, source.topic)
+        if "compact" in policy:
+            raise BadInputError(
+                f"stream {self.stream}: topic {source.topic} has cleanup.policy={policy}: the broker drops messages"
+                " that a later one of the same key replaces, also before a slice took them;"
+                " copy it to a topic with cleanup.policy=delete, and read that"
+            )
+
+    def _range(self, consumer: Consumer, partition: int, part: Slice, around: _Around) -> SourceFile:
         topic = self.declared.source.topic
-        first = ends[partition] if partition in ends else _offset_at(consumer, topic, partition, part.start)
-        last = max(first, _offset_at(consumer, topic, partition, part.end))
+        first = around.first(partition)
+        if first is None:
+            first = _offset_at(consumer, topic, partition, part.start)
+        last = min(_offset_at(consumer, topic, partition, part.end), around.starts.get(partition, _NO_OFFSET))
+        last = max(first, last)
         self._require_kept(consumer, topic, partition, first, last)
         return SourceFile(f"kafka:{topic}/{partition}/{first}-{last}", last - first, 0)
 
     def _require_kept(self, consumer: Consumer, topic: str, partition: int, first: int, last: int) -> None:
-        low, _ = _watermarks(consumer, topic, partition)
+        low, high = _watermarks(consumer, topic, partition)
+        if last > high:
+            raise BadInputError(
+                f"stream {self.stream}: {topic}/{partition} ends at offset {high}, and slices were taken up to {last}:"
+                " the topic was made anew or lost messages. Give the new one a stream of its own"
+            )
         if first < min(low, last):
             raise BadInputError(
                 f"stream {self.stream}: messages {first} to {min(low, last) - 1} of {topic}/{partition} belong to this"
@@ -98,13 +131,56 @@ class Reader(json_lines.Reader):
         return pieces
 
 
+@dataclass(frozen=True)
+class _Around:
+    """Where the slice before ended and where later slices began, by partition."""
+
+    ends: Mapping[int, int]
+    starts: Mapping[int, int]
+
+    def first(self, partition: int) -> int | None:
+        """Where this slice goes on; None where time decides, since no slice was before it."""
+        if partition in self.ends:
+            return self.ends[partition]
+        # The partition was added after the slice before: whatever it holds, no slice saw.
+        return 0 if self.ends else None
+
+
+def _following_starts(part: Slice, recorded: Recorded) -> dict[int, int]:
+    """The first offset that any later slice took, by partition."""
+    starts: dict[int, int] = {}
+    for other in recorded:
+        if other.start >= part.end:
+            for _, partition, first, _ in (_parts(taken.file) for taken in recorded[other].files):
+                starts[partition] = min(first, starts.get(partition, first))
+    return starts
+
+
+def cleanup_policy(servers: str, topic: str) -> str:
+    """The topic's cleanup.policy; empty where the broker does not tell it to us."""
+    from confluent_kafka import KafkaException  # noqa: PLC0415 - an optional part
+    from confluent_kafka.admin import (  # type: ignore[attr-defined]  # noqa: PLC0415 - the same; not declared
+        AdminClient,
+        ConfigResource,
+        ResourceType,
+    )
+
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    [told] = admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]).values()
+    try:
+        return str(told.result(_WAIT_SECONDS)["cleanup.policy"].value)
+    except KafkaException:  # who may read need not be who may describe
+        return ""
+
+
 def _preceding_ends(part: Slice, recorded: Recorded) -> dict[int, int]:
-    """Where the slice before this one ended, by partition."""
-    before = [other for other in recorded if other.end <= part.start]
-    if not before:
-        return {}
-    places = (_parts(taken.file) for taken in recorded[max(before)].files)
-    return {partition: last for _, partition, _, last in places}
+    """How far the slices before this one got, by partition; one that was empty twice is recorded once."""
+    ends: dict[int, int] = {}
+    for other in recorded:
+        if other.end <= part.start:
+            for _, partition, _, last in (_parts(taken.file) for taken in recorded[other].files):
+                ends[partition] = max(last, ends.get(partition, last))
+    return ends
 
 
 def _parts(piece: SourceFile) -> tuple[str, int, int, int]:
