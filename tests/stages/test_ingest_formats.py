@@ -31,6 +31,8 @@ def test_json_lines_bad_ones_go_whole_to_quarantine_and_never_fail_the_slice(tmp
         ("not json", "not a JSON object"),
         ('{"car": 1, "speed"', "not a JSON object"),
         ("[1, 2]", "not a JSON object"),
+        (line(8, 1.0, 3) + line(9, 1.0, 3), "not a JSON object"),
+        (line(8, 1.0, 3) + " and so on", "not a JSON object"),
         (line("seven", 1.0, 3), "wrong type"),
         (line(1.5, 1.0, 3), "wrong type"),
         ('{"car": 1, "speed": 1.0, "ts": "yesterday"}', "wrong type"),
@@ -46,20 +48,21 @@ def test_json_lines_bad_ones_go_whole_to_quarantine_and_never_fail_the_slice(tmp
         "",
         line(3, 2, 61),
         '{"speed":3,"ts":"2026-01-01 00:00:05","car":4}\r',
+        line(5, 1.0, 6) + "  ",
     ]
     broken = b'{"car": 1, "speed": 1.0, "ts": "\xff\xfe"}'
     world.land_text("a.json", [*good, *(text for text, _ in bad), broken])
     entry = world.ingest(minute(0))
-    assert world.numbered() == [(0, 2, 1.000001), (1, 1, 2), (2, 4, 5)]
+    assert world.numbered() == [(0, 2, 1.000001), (1, 1, 2), (2, 4, 5), (3, 5, 6)]
     kept = world.quarantined()
     assert kept[:-1] == bad
     assert kept[-1][1] == "not UTF-8"
     assert base64.b64decode(kept[-1][0].removeprefix("base64:")) == broken
     assert entry.details["drift"] == ["extra columns: colour", "missing columns: speed", "missing columns: ts"]
-    assert entry.details["read"] == 3 + len(bad) + 1
+    assert entry.details["read"] == 4 + len(bad) + 1
     assert_conserved(entry)
     positions = sorted(row["_source"]["position"] for row in world.rows("quarantine"))
-    assert positions == list(range(5, 5 + len(bad) + 1))
+    assert positions == list(range(6, 6 + len(bad) + 1))
     second = world.ingest(minute(1))
     assert (second.details["accepted"], second.details["quarantined"]) == (1, 0)
 

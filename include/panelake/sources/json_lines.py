@@ -1,7 +1,8 @@
 """JSON lines: an object a line.
 
 Spark parses a line once. Its keys are looked at only where a column was left NULL, or where the line may hold more
-keys than declared; colons tell, which are cheap to count: each key has one, and those of text values are known.
+keys than declared; colons tell, which are cheap to count: each key has one, and those of text values are known. Spark
+reads the first object of a line alone: of two that lost the line's end between them, neither is taken.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from panelake.sources.source import DETAIL, FAULT, PLACE, RAW, empty_frame, noth
 _CORRUPT = "_corrupt"
 _PARSED = "_parsed"
 _UNREADABLE = "not a JSON object"
+_NO = False
 _TEXTUAL = ("string", "timestamp", "date")  # read as texts: a timestamp's own text is needed to count its colons
 
 
@@ -65,10 +67,14 @@ class Reader(LandedFiles):
         missing = F.array_except(_texts([n for n in self.declared.columns if n not in self.optional]), names)
         wrong = self._wrong()
         suspicious = self._is_suspicious()
+        is_one = F.coalesce(
+            F.size(F.from_json(F.concat(F.lit("["), TEXT, F.lit("]")), "array<string>")) == 1, F.lit(_NO)
+        )
         found = (
             F.when(F.col(FAULT).isNotNull(), _fault(F.col(FAULT)))
             .when(F.col(TEXT).isNull(), _fault(F.lit(_UNREADABLE)))
             .when(F.col(f"{_PARSED}.{_CORRUPT}").isNotNull(), self._corrupt())
+            .when(suspicious & ~is_one, _fault(F.lit(_UNREADABLE)))
             .when(wrong.isNotNull(), _fault(F.lit(WRONG), wrong))
         )
         if not self.accepts_extra:
@@ -77,11 +83,12 @@ class Reader(LandedFiles):
         return found.otherwise(_fault(nothing()))
 
     def _is_suspicious(self) -> Column:
-        """Whether the keys may differ from the declared ones: never false where they do."""
+        """Whether the keys may differ from the declared ones, or more may follow: never false where they do."""
         is_null = reduce(or_, (_parsed(name).isNull() for name in self.declared.columns))
         texts = [_colons(_parsed(name)) for name, kind in self.declared.columns.items() if kind in _TEXTUAL]
         expected = reduce(add, texts, F.lit(len(self.declared.columns)))
-        return is_null | (_colons(F.col(TEXT)) != expected) | F.contains(F.col(TEXT), F.lit("\\u"))
+        goes_on = ~F.endswith(F.col(TEXT), F.lit("}"))
+        return goes_on | is_null | (_colons(F.col(TEXT)) != expected) | F.contains(F.col(TEXT), F.lit("\\u"))
 
     def _wrong(self) -> Column:
         """The first column whose text is no value of its type."""
