@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyarrow import fs
 
 from panelake.home import home
-from panelake.spark import server
+from panelake.processes import spawn_detached
+from panelake.spark import probe, server
+from panelake.spark.owner_guard import guarded
 from panelake.spark.session import open_session, use_utc
 from panelake.spark.settings import JAVA_OPTIONS_VARIABLE
 
@@ -30,6 +36,14 @@ SHARED_CACHES = ("jars", "numba")
 ASKED_FOR = ("scheduler", "slow")
 # The whole run's pid and the folder of its server, told to its processes.
 RUN_PID, RUN_HOME = "PANELAKE_TEST_RUN_PID", "PANELAKE_TEST_RUN_HOME"
+# Where the run's object store will listen: the server is told when it starts, whether the store is needed or not.
+RUN_STORE = "AWS_ENDPOINT_URL"
+STORE = {
+    "AWS_ACCESS_KEY_ID": "anyone",
+    "AWS_SECRET_ACCESS_KEY": "any",
+    "AWS_REGION": "us-east-1",
+    "AWS_ALLOW_HTTP": "true",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_part_of_a_run(config):
         os.environ[RUN_PID] = str(os.getpid())
         os.environ[RUN_HOME] = str(Path(tempfile.mkdtemp(prefix="panelake-tests-")).resolve())
+        os.environ[RUN_STORE] = f"http://127.0.0.1:{free_port()}"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -70,6 +85,12 @@ def share_caches(source: Path, target: Path) -> None:
             (target / name).symlink_to((source / name).resolve())
 
 
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
 @pytest.fixture(scope="session", autouse=True)
 def panelake_home() -> Iterator[Path]:
     """A home for this run: its server is not the developer's, and ends with the run however that ends."""
@@ -82,6 +103,8 @@ def panelake_home() -> Iterator[Path]:
         patch.setenv(JAVA_OPTIONS_VARIABLE, os.environ.get(JAVA_OPTIONS_VARIABLE, "-XX:TieredStopAtLevel=1"))
         patch.setenv(server.OWNER_VARIABLE, os.environ[RUN_PID])
         patch.delenv("PANELAKE_MASTER", raising=False)
+        for name, value in STORE.items():
+            patch.setenv(name, value)
         use_utc()
         yield folder
 
@@ -142,3 +165,21 @@ class Reading:
 def reading() -> type[Reading]:
     """Reads as a block: `with reading(look): …`."""
     return Reading
+
+
+@pytest.fixture(scope="session")
+def object_store(panelake_home: Path) -> str:
+    """The address of a bucket in the run's store, started by the first process to need it; it ends with the run."""
+    port = int(os.environ[RUN_STORE].rpartition(":")[2])
+    if not probe.port_open("127.0.0.1", port):
+        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+        command = guarded(command, int(os.environ[RUN_PID]))
+        log = panelake_home / "object_store.log"
+        spawn_detached(command, env=os.environ, cwd=panelake_home, log=log)
+        deadline = time.monotonic() + 120
+        while not probe.port_open("127.0.0.1", port):
+            assert time.monotonic() < deadline, f"the object store is not up: {log.read_text()[-2000:]}"
+            time.sleep(0.2)
+    store = fs.S3FileSystem(endpoint_override=os.environ[RUN_STORE], allow_bucket_creation=True)
+    store.create_dir("lake")
+    return "s3a://lake"

@@ -4,8 +4,8 @@ import pytest
 from pyarrow import fs
 
 from panelake.errors import BadInputError, PartDownError
-from panelake.sources import files as module
 from panelake.sources.files import list_files, open_file, own_path, plain_path
+from panelake.spark import object_store
 
 
 def test_files_come_in_the_order_of_their_names_without_hidden_and_unfinished_ones(tmp_path):
@@ -40,16 +40,14 @@ def test_files_of_an_object_store_keep_the_address_that_spark_reads(tmp_path, mo
     (tmp_path / "bucket" / "landing" / "a 1%.json").write_text("x")
     asked = []
 
-    class Stores:
-        @staticmethod
-        def from_uri(uri):
-            asked.append(uri)
-            return fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "bucket"
+    def store(bucket):
+        asked.append(bucket)
+        return fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
 
-    monkeypatch.setattr(module.fs, "FileSystem", Stores)
+    monkeypatch.setattr(object_store, "file_system", store)
     (found,) = list_files("cars", "s3a://bucket/landing")
     assert (found.path, found.size) == ("s3a://bucket/landing/a 1%.json", 1)
     filesystem, path = open_file("cars", found.path)
     assert filesystem.open_input_stream(path).read() == b"x"
-    assert set(asked) == {"s3://bucket/"}
+    assert set(asked) == {"bucket"}
     assert own_path(found.path) == plain_path("s3a://bucket/landing/a%201%25.json") == "/landing/a 1%.json"

@@ -103,21 +103,21 @@ def test_jars_that_cannot_be_resolved_are_named_with_what_to_do(monkeypatch, tmp
 
 def test_a_half_written_jar_is_not_taken_for_whole(monkeypatch, tmp_path):
     monkeypatch.setenv("PANELAKE_HOME", str(tmp_path))
-    for path in jars.jar_paths():
+    for path in jars.DELTA.paths():
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"PK\x03\x04 and no more")
-    assert not jars.jars_present()
+    assert not jars.DELTA.are_present()
 
 
 def test_a_second_set_up_finds_everything_and_downloads_nothing(capsys, monkeypatch):
     assert toolchain.main() == 0
     capsys.readouterr()
-    monkeypatch.setattr(jars, "_run_ivy", lambda _: pytest.fail("resolved again"))
+    monkeypatch.setattr(jars, "_run_ivy", lambda *_: pytest.fail("resolved again"))
     monkeypatch.setattr(toolchain, "_install_bundled", lambda _: pytest.fail("installed again"))
     assert toolchain.main() == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("Java ")
-    assert second.startswith("Delta 4.4.0 found")
+    java_line, *lines = capsys.readouterr().out.splitlines()
+    assert java_line.startswith("Java ")
+    assert [line.partition(":")[0] for line in lines] == ["Delta 4.4.0 found", "S3A 3.5.0 found"]
 
 
 def test_the_set_up_is_a_command_of_its_own():
@@ -125,4 +125,4 @@ def test_the_set_up_is_a_command_of_its_own():
         [sys.executable, "-m", "panelake.spark.toolchain"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 2
+    assert len(done.stdout.splitlines()) == 3

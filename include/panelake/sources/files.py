@@ -14,8 +14,7 @@ from pyarrow import fs
 
 from panelake.errors import BadInputError, PartDownError
 from panelake.slices import to_microseconds
-
-_ARROW_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+from panelake.spark import object_store
 
 
 @dataclass(frozen=True, order=True)
@@ -58,8 +57,10 @@ def open_file(stream: str, address: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), address
     host, _, path = rest.partition("/")
     try:
-        # Hadoop has a name of its own for S3. Only the host is read as a URI: a key may hold any character.
-        filesystem, base = fs.FileSystem.from_uri(f"{_ARROW_SCHEMES.get(scheme, scheme)}://{host}/")
+        if scheme in object_store.SCHEMES:
+            return object_store.file_system(host), f"{host}/{path}".rstrip("/")
+        # Only the host is read as a URI: a name may hold any character.
+        filesystem, base = fs.FileSystem.from_uri(f"{scheme}://{host}/")
     except (OSError, ValueError) as error:
         raise PartDownError(f"stream {stream}: source {address} cannot be opened: {error}") from None
     return filesystem, f"{base.rstrip('/')}/{path}".rstrip("/")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from panelake.errors import BadInputError
 from panelake.home import home
+from panelake.spark import object_store
 from panelake.spark.jars import ensure_jars
 
 JAVA_OPTIONS_VARIABLE = "PANELAKE_JAVA_OPTIONS"
@@ -82,7 +83,8 @@ def common_settings(master: str, scratch: Path) -> dict[str, str]:
     """What every session of the project shares; temporary files go to the scratch folder."""
     # Executors on other machines must reach the driver.
     network = _LOOPBACK if master.startswith("local") else {}
-    return dict(CLIENT) | _DELTA | _BOUNDED_MEMORY | _QUIET | network | _sizes() | _places(scratch)
+    stores = object_store.settings()
+    return dict(CLIENT) | _DELTA | _BOUNDED_MEMORY | _QUIET | network | stores | _sizes() | _places(scratch)
 
 
 def write_properties(settings: Mapping[str, str], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Set-up of what pip cannot install: Java and Delta's jars. Run as `python -m panelake.spark.toolchain`."""
+"""Set-up of what pip cannot install: Java and the jars Spark lacks. Run as `python -m panelake.spark.toolchain`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from panelake.errors import PanelakeError, PartDownError
-from panelake.spark.jars import DELTA_VERSION, ensure_jars, jars_present
+from panelake.spark import jars
 from panelake.spark.java import BUNDLED, Java, find_java
 
 _INSTALL_SECONDS = 600
@@ -19,9 +19,10 @@ def set_up() -> None:
     """Find or install Java, resolve the jars, and say so; a second time nothing is left to do."""
     java = ensure_java()
     say(f"Java {java.version} of {java.origin}: {java.home}")
-    already = jars_present()
-    folder = ensure_jars()[0].parent
-    say(f"Delta {DELTA_VERSION} {'found' if already else 'resolved'}: {folder}")
+    for known in jars.ALL:
+        already = known.are_present()
+        folder = known.ensure()[0].parent
+        say(f"{known.title} {'found' if already else 'resolved'}: {folder}")
 
 
 def ensure_java() -> Java:
