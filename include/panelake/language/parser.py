@@ -10,6 +10,7 @@ from sqlglot import exp
 from panelake.errors import Problem, WorkspaceError
 from panelake.language.aggregates import SUPPORTED
 from panelake.language.columns import Columns
+from panelake.language.conditions import check_condition
 from panelake.language.dialect import render
 from panelake.language.expressions import ExpressionChecker, Place, conjuncts
 from panelake.language.fingerprint import fingerprint_of
@@ -125,6 +126,8 @@ def _conditions(select: exp.Select, checker: ExpressionChecker) -> tuple[str, ..
     if where is None:
         return ()
     is_right = checker.check(where.this, Place("WHERE"))
+    if is_right:
+        check_condition(where.this, checker.columns.schema, "WHERE", checker.problems)
     return tuple(render(part) for part in conjuncts(where.this)) if is_right else ()
 
 
@@ -134,6 +137,8 @@ def _having(select: exp.Select, items: list[SelectItem], checker: ExpressionChec
         return None
     aliases = {item.alias: item.expression for item in items if item.alias and item.is_right}
     is_right = checker.check(having.this, Place("HAVING", may_aggregate=True, aliases=aliases))
+    if is_right:
+        check_condition(having.this, checker.columns.schema, "HAVING", checker.problems)
     return lowering.lower(having.this) if is_right else None
 
 

@@ -14,6 +14,7 @@ from panelake.errors import Problem, WorkspaceError
 from panelake.filters.chain import Placed, bordered
 from panelake.filters.python_source import FILTERS_FILE, PythonSource, predicate_problems
 from panelake.language.columns import Columns
+from panelake.language.conditions import check_condition
 from panelake.language.dialect import WindowSql, render
 from panelake.language.expressions import ExpressionChecker, Place
 from panelake.language.problems import ProblemList
@@ -116,7 +117,8 @@ def _lowered(stream: str, columns: Mapping[str, str], text: str, problems: Probl
     tree = None if problems.count else _parse(source.plain, problems)
     if tree is None:
         return ""
-    ExpressionChecker(source, Columns(stream, columns, (stream,)), problems).check(tree, Place("a stream's filter"))
+    if ExpressionChecker(source, Columns(stream, columns, (stream,)), problems).check(tree, Place("a stream's filter")):
+        check_condition(tree, columns, "a filter", problems)
     return "" if problems.count else render(tree)
 
 
