@@ -14,7 +14,7 @@ from panelake.errors import BadInputError
 from panelake.home import home
 
 _PACKAGE = "panelake.benchmarks"
-_NAMES = ("windows", "queries", "ingest", "filters", "join", "shedding", "overhead", "audit", "history")
+_NAMES = ("windows", "sharing", "queries", "ingest", "filters", "join", "shedding", "overhead", "audit", "history")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
