@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,19 +59,18 @@ def open_parquet(path: str) -> ds.FileSystemDataset | None:
     return ds.dataset(root, filesystem=filesystem, format="parquet")
 
 
-def staged_answers(folder: str, query: AggregateQuery, types: Mapping[str, str]) -> Staged:
-    """What is staged for a query whose own columns have these Spark types."""
-    columns = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
+def staged_answers(folder: str, query: AggregateQuery, details: Mapping[str, Any]) -> Staged:
+    """What is staged for a query, whose columns' types and names in the files its windows' entry tells."""
+    columns = pa.schema([(name, arrow_type(kind)) for name, kind in details["types"].items()])
     schema = gold.answer_schema(columns, query.window.kind)
     files = _files(folder, query.name)
     if files is None:
         return Staged(schema.empty_table(), digest([]), schema.empty_table())
-    names = [*_PLACE, *(f"{query.name}/{name}" for name in columns.names)]
+    names = [*_PLACE, *(details["columns"][name] for name in columns.names)]
+    read = {name: pc.field(held) for name, held in zip(schema.names, names, strict=True)}
     limited = KEPT in files.schema.names
-    rows, gone = (
-        files.to_table(columns=names, filter=condition).rename_columns(schema.names).cast(schema)
-        for condition in ((pc.field(KEPT), ~pc.field(KEPT)) if limited else (None, pc.scalar(False)))  # noqa: FBT003
-    )
+    kept, dropped = (pc.field(KEPT), ~pc.field(KEPT)) if limited else (None, pc.scalar(False))  # noqa: FBT003
+    rows, gone = (files.to_table(columns=read, filter=wanted).cast(schema) for wanted in (kept, dropped))
     return Staged(rows, digest(files.files), gone)
 
 

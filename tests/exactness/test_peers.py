@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from panelake.benchmarks import ours, peers
+from panelake.benchmarks import ours, peers, sharing
 from panelake.benchmarks.stream import Stream, make
 from panelake.benchmarks.windows import _target
 
@@ -30,13 +30,15 @@ def by_duckdb(stream: Stream, shape: peers.Shape) -> dict[tuple[int, int], Answe
 
 @pytest.mark.spark
 def test_duckdb_and_we_give_the_same_answers(stream: Stream, spark: SparkSession) -> None:
-    frame = ours.windows(peers.read(spark, stream), stream, ours.time_queries(SHAPES) + ours.row_queries([(200, 50)]))
-    rows = frame.toArrow().to_pylist()
+    queries = ours.time_queries(SHAPES) + ours.row_queries([(200, 50)])
+    answers = ours.windows(peers.read(spark, stream), stream, queries)
+    rows = answers.frame.toArrow().to_pylist()
     for range_, slide in SHAPES:
         name = f"t{range_}_{slide}"
+        columns = answers.columns[name]
         mine = [row for row in rows if row["_query"] == name]
         got = {
-            (row["_window_end"], row[f"{name}/area_id"]): tuple(row[f"{name}/{column}"] for column in "nsab")
+            (row["_window_end"], row[columns["area_id"]]): tuple(row[columns[column]] for column in "nsab")
             for row in mine
         }
         expected = by_duckdb(stream, (range_, slide))
@@ -53,6 +55,21 @@ def test_a_stream_is_made_once(stream: Stream) -> None:
     before = file.stat().st_mtime_ns
     assert make(stream.folder.parent, 20_000, 6) == stream
     assert file.stat().st_mtime_ns == before
+
+
+def test_ways_to_share_are_the_same_queries_over_other_panes() -> None:
+    found = sharing.ways(300)
+    names = {way: {query.name for made in sets for query in made.queries} for way, sets in found.items()}
+    assert names["shared"] == names["apart"]
+    assert [bool(made.time and made.rows) for made in found["shared"]] == [True]
+    assert all(not (made.time and made.rows) for made in found["apart"])
+
+
+def test_the_crossover_is_where_the_fitted_ratio_is_one() -> None:
+    found = sharing.crossover([(f, 0.75 + 10 / f) for f in (8, 30, 100, 800)])
+    assert found == {"a": 0.75, "b": 10.0, "tuples_a_fragment": 40.0}
+    assert sharing.crossover([(8, 0.9), (800, 0.5)])["tuples_a_fragment"] == pytest.approx(6.4, abs=0.1)
+    assert sharing.crossover([(8, 3.0), (800, 1.5)])["tuples_a_fragment"] is None
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ class Pipeline:
 
     def _passed(self, query: AggregateQuery, part: Slice) -> Entry:
         windows = self.context.ledger.of_slice(part)[("windows", query.name)]
-        staged = staged_answers(self.context.catalog.staging("s", part), query, windows.details["types"])
+        staged = staged_answers(self.context.catalog.staging("s", part), query, windows.details)
         return Entry(part, "audit", f"gold/{query.name}", "done", 0, details={"staged": staged.digest})
 
     def bronze(self) -> list[Tuple]:

@@ -12,7 +12,7 @@ import os
 import random
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,8 +24,8 @@ from panelake.language.parser import parse_query
 from panelake.language.query import AggregateQuery
 from panelake.planning.pane_set import PaneSet, key_column, key_expressions, window_spec
 from panelake.planning.plan import build_plan
-from panelake.spark.chunks import chunks_of
 from panelake.spark.slide import WindowTask
+from panelake.stages.chunking import in_chunks
 from panelake.stages.panes import ROW, UNIT, aggregated, union
 from panelake.stages.windows import answered
 
@@ -167,20 +167,6 @@ def complete(one: Asked, rows: list[Tuple]) -> range:
     return range(first, max(first, (high - one.window.range) // one.window.slide + 1))
 
 
-def in_chunks(tasks: list[WindowTask], sets: tuple[PaneSet, ...]) -> list[WindowTask]:
-    """The tasks of every set on one axis in three chunks of it."""
-    chunked = []
-    for one in tasks:
-        beside = [other for other in tasks if other.pane_set == one.pane_set and other.first < other.last]
-        fragments = any(made.name == one.pane_set and made.time and made.rows for made in sets)
-        if beside and not fragments:
-            low = min(other.window.start(other.first) for other in beside)
-            high = max(other.window.end(other.last - 1) for other in beside)
-            chunks = chunks_of(low, high, [other.window for other in beside], 3)
-        chunked.append(replace(one, chunks=chunks) if beside and not fragments else one)
-    return chunked
-
-
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_panes_of_random_worlds_answer_as_brute_force_does(
     batch: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
@@ -198,13 +184,15 @@ def test_panes_of_random_worlds_answer_as_brute_force_does(
         task(one, made, windows[one.query.name]) for made in sets for one in questions if one.query in made.queries
     ]
     if batch % 3 == 0:
-        tasks = in_chunks(tasks, sets)
+        tasks = in_chunks(tasks, sets, lambda _: 3)
     tuples = spark.createDataFrame(pa.Table.from_pylist(everything, schema=SCHEMA))
-    panes = union([aggregated(tuples.where(f"_slice = {at}"), made, "ts") for made in sets for at in range(SLICES)])
-    rows = answered(panes, tasks, [one.query for one in questions]).toArrow().to_pylist()
+    panes = union([aggregated(tuples, made, "ts", tuples["_slice"]) for made in sets])  # keyed per slice, as on disk
+    answers = answered(panes, tasks, [one.query for one in questions])
+    rows = answers.frame.toArrow().to_pylist()
     for one in questions:
         name = one.query.name
-        mine = [{c.removeprefix(f"{name}/"): v for c, v in row.items()} for row in rows if row["_query"] == name]
+        columns = {"_window_end": "_window_end", **answers.columns[name]}
+        mine = [{c: row[held] for c, held in columns.items()} for row in rows if row["_query"] == name]
         got = {(row["_window_end"], *(row[key] for key in one.keys)): row for row in mine}
         assert len(got) == len(mine), f"batch {batch}, {name}: a group of a window has two rows"
         expected: dict[tuple[Any, ...], Tuple] = {}

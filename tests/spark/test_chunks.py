@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,8 +31,21 @@ def test_every_due_window_has_one_chunk_that_holds_its_panes(
                     assert chunk in held(chunks, position)
 
 
-def held(chunks: Chunks, position: int) -> range:
+@given(windows=specs, wanted=st.integers(1, 9), number=st.integers(1, 20), position=st.integers(-2_000, 5_000))
+def test_numbers_of_two_axes_never_meet(windows: list[WindowSpec], wanted: int, number: int, position: int) -> None:
+    """A set of fragments is in chunks of time and of rows at once: a pane beyond either stays within its numbers."""
+    chunks = replace(chunks_of(0, 1_000, windows, wanted), first=number)
+    mine = range(number, number + chunks.count)
+    assert set(held(chunks, position)) <= set(mine)
+    due = range(-5, 50)
+    assert [k for chunk in range(60) for k in chunks.windows(chunk, windows[0], due)] == [
+        k for chunk in mine for k in chunks.windows(chunk, windows[0], due)
+    ]
+
+
+def held(chunks: Chunks, position: int) -> list[int]:
     """`Chunks.sql` in Python."""
     first = (position - chunks.low) // chunks.length
     last = (position - chunks.low + chunks.reach - 1) // chunks.length
-    return range(max(first, 0), max(min(last, chunks.count - 1), first, 0) + 1)
+    low, high = (min(max(chunk, 0), chunks.count - 1) for chunk in (first, last))
+    return [chunks.first + chunk for chunk in range(low, max(low, high) + 1)]

@@ -32,7 +32,7 @@ streams:
 """
 MEANS = "SELECT area, avg(speed) AS mean FROM s [RANGE 2 MINUTES SLIDE 1 MINUTE] GROUP BY area"
 ROWS = "SELECT area, avg(speed) AS mean FROM s [RANGE 4 SLIDE 2 WATTR ROW] GROUP BY area"
-TYPES = {"area": "int", "mean": "double"}
+TOLD = {"types": {"area": "int", "mean": "double"}, "columns": {"area": "k_1", "mean": "s_1"}}
 Answers = dict[tuple[int, int | None], float]
 
 
@@ -60,15 +60,15 @@ class World:
         if answers:
             folder.mkdir(parents=True)
             self._files += 1
-            pq.write_table(_staged(answers, query, unit), folder / f"part-{self._files}.parquet")
-        details = {"due": 0, "ends": [end * unit for end in ends], "types": TYPES}
+            pq.write_table(_staged(answers, unit), folder / f"part-{self._files}.parquet")
+        details = {"due": 0, "ends": [end * unit for end in ends], **TOLD}
         self.context.ledger.record([Entry(part, "windows", query, "done", len(answers), details=details)])
 
     def audit(self, number: int, status: Status = "done", query: str = "means") -> None:
         """Enter a verdict on what is staged now."""
         part = slice_at(number)
         one = self.context.workspace.queries[query]
-        digest = staged_answers(self.catalog.staging("s", part), one, TYPES).digest
+        digest = staged_answers(self.catalog.staging("s", part), one, TOLD).digest
         details = {"staged": digest, **({"why": "gold/means: rule: observed 1"} if status == "refused" else {})}
         self.context.ledger.record([Entry(part, "audit", f"gold/{query}", status, 0, details=details)])
 
@@ -94,13 +94,13 @@ class World:
         }
 
 
-def _staged(answers: Answers, query: str, unit: int) -> pa.Table:
+def _staged(answers: Answers, unit: int) -> pa.Table:
     columns = {
         "_window_start": pa.array([(end - 2) * unit for end, _ in answers], pa.int64()),
         "_window_end": pa.array([end * unit for end, _ in answers], pa.int64()),
-        f"{query}/area": pa.array([area for _, area in answers], pa.int32()),
-        f"{query}/mean": pa.array(list(answers.values()), pa.float64()),
-        "another/column": pa.nulls(len(answers), pa.int64()),
+        TOLD["columns"]["area"]: pa.array([area for _, area in answers], pa.int32()),
+        TOLD["columns"]["mean"]: pa.array(list(answers.values()), pa.float64()),
+        "another": pa.nulls(len(answers), pa.int64()),
     }
     return pa.table(columns)
 
@@ -167,7 +167,7 @@ def test_a_refused_query_keeps_its_gold_and_its_staging(world: World) -> None:
     entry = world.run(1, {(2, 1): -1.0, (3, 1): -1.0}, [2, 4], status="refused")
     assert (entry.status, entry.rows, entry.details) == ("refused", 0, {"why": "gold/means: rule: observed 1"})
     assert DeltaTable(world.catalog.gold("means")).version() == version
-    staged = staged_answers(world.catalog.staging("s", slice_at(1)), world.context.workspace.queries["means"], TYPES)
+    staged = staged_answers(world.catalog.staging("s", slice_at(1)), world.context.workspace.queries["means"], TOLD)
     assert staged.rows["mean"].to_pylist() == [-1.0, -1.0]
 
 

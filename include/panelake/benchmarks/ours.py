@@ -13,6 +13,7 @@ from panelake.language.query import AggregateQuery
 from panelake.planning.pane_set import PaneSet, key_column, key_expressions, window_spec
 from panelake.planning.plan import Statistics, build_plan
 from panelake.spark.slide import WindowTask
+from panelake.stages.lowering import Lowered
 from panelake.stages.panes import ROW, UNIT, aggregated, union
 from panelake.stages.windows import answered
 
@@ -37,13 +38,13 @@ def row_queries(shapes: Sequence[tuple[int, int]]) -> list[AggregateQuery]:
     return [query(f"r{r}_{s}", f"[RANGE {r} SLIDE {s} WATTR ROW]") for r, s in shapes]
 
 
-def windows(tuples: DataFrame, stream: Stream, queries: Sequence[AggregateQuery]) -> DataFrame:
+def windows(tuples: DataFrame, stream: Stream, queries: Sequence[AggregateQuery]) -> Lowered:
     """All windows of all queries over the stream, panes made on the way."""
     statistics = Statistics(stream.tuples / HOUR_SECONDS, {("`area_id`",): stream.groups}, measured=True)
     return planned_windows(tuples, stream, build_plan("traffic", queries, statistics).sets)
 
 
-def planned_windows(tuples: DataFrame, stream: Stream, sets: Sequence[PaneSet]) -> DataFrame:
+def planned_windows(tuples: DataFrame, stream: Stream, sets: Sequence[PaneSet]) -> Lowered:
     """All windows from given pane sets."""
     panes = union([aggregated(tuples, made, "ts") for made in sets])
     tasks = [_task(member, made, stream) for made in sets for member in made.queries]

@@ -26,6 +26,7 @@ from panelake.worlds.generate import generate
 FEW, MANY = 50, 60
 SLICES, WARM_UP = 9, 3
 MOST_SECONDS = 0.1
+UNTIL_PUBLISHED = "ingest to publish"
 _TUPLES_A_SECOND = 200
 _MINUTES = 5
 _STREAMS = """\
@@ -61,7 +62,7 @@ def run(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:  # no
     return {
         "seconds": {f"{count}_queries": rounded(found) for count, found in medians.items()},
         "seconds_a_query": rounded(a_query),
-        "targets": [_target(a_query["all"])],
+        "targets": [_target(a_query[UNTIL_PUBLISHED])],
     }
 
 
@@ -85,10 +86,11 @@ def _slice_seconds(context: Context, number: int) -> dict[str, float]:
     if refused:
         raise RuntimeError(f"the benchmark's own slice was refused: {refused[0]}")
     whole = {entry.stage: entry.seconds for entry in entries if not entry.subject}
-    return {stage.name: whole[stage.name] for stage in STAGES} | {"all": sum(whole.values())}
+    stages = {stage.name: whole[stage.name] for stage in STAGES}
+    return stages | {UNTIL_PUBLISHED: sum(stages.values()) - stages["report"], "all": sum(stages.values())}
 
 
 def _target(a_query: float) -> dict[str, Any]:
-    what = f"a further query with {FEW} registered, seconds a slice"
+    what = f"a further query with {FEW} registered, seconds a slice, {UNTIL_PUBLISHED}"
     return {"what": what, "value": float(f"{a_query:.3g}"), "target": f"at most {MOST_SECONDS}",
             "reached": a_query <= MOST_SECONDS}  # fmt: skip

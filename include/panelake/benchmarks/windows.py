@@ -5,7 +5,6 @@ One warm session, one run, sinks that write nothing for everyone. Ratios are wha
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from pyspark.sql import SparkSession
 from panelake.benchmarks import ours, peers
 from panelake.benchmarks.stream import Stream, make
 from panelake.benchmarks.timing import Work, rounded, seconds, side_by_side
-from panelake.planning.plan import Statistics, build_plan
 
 TIMES = ((180, 60), (300, 60), (600, 60), (900, 60), (1800, 60), (120, 30), (240, 30), (600, 30), (60, 10), (120, 10))
 ELEVENTH = (300, 30)
@@ -31,7 +29,7 @@ def run(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
     few, many = make(folder, tuples, FEW_GROUPS), make(folder, tuples, MANY_GROUPS)
     results = {"few_groups": _compared(spark, few), "many_groups": _compared(spark, many)}
     results["few_groups"] |= {"rows_too": _rows_too(spark, few), "wide_windows": _wide(spark, few)}
-    return {"tuples": tuples, **results, "sharing": _sharing(spark, folder, tuples), "targets": _targets(results)}
+    return {"tuples": tuples, **results, "targets": _targets(results)}
 
 
 def _compared(spark: SparkSession, stream: Stream) -> dict[str, Any]:
@@ -53,13 +51,13 @@ def _compared(spark: SparkSession, stream: Stream) -> dict[str, Any]:
 
 
 def _ours(spark: SparkSession, stream: Stream, shapes: tuple[tuple[int, int], ...]) -> None:
-    peers.into_nothing(ours.windows(peers.read(spark, stream), stream, ours.time_queries(shapes)))
+    peers.into_nothing(ours.windows(peers.read(spark, stream), stream, ours.time_queries(shapes)).frame)
 
 
 def _rows_too(spark: SparkSession, stream: Stream) -> dict[str, float]:
     """The ten time queries with two of rows beside them."""
     queries = ours.time_queries(TIMES) + ours.row_queries(ROWS)
-    found = seconds(lambda: peers.into_nothing(ours.windows(peers.read(spark, stream), stream, queries)))
+    found = seconds(lambda: peers.into_nothing(ours.windows(peers.read(spark, stream), stream, queries).frame))
     return rounded({"seconds": found})
 
 
@@ -68,29 +66,10 @@ def _wide(spark: SparkSession, stream: Stream) -> dict[str, float]:
     works: dict[str, Work] = {}
     for slides in (10, 10_000):
         clause = f"[RANGE {slides * _SLIDE_MICROSECONDS} MICROSECONDS SLIDE {_SLIDE_MICROSECONDS} MICROSECONDS]"
-        frame = ours.windows(peers.read(spark, stream), stream, [ours.query("wide", clause)])
+        frame = ours.windows(peers.read(spark, stream), stream, [ours.query("wide", clause)]).frame
         works[f"{slides}_slides"] = partial(peers.into_nothing, frame)
     found = side_by_side(works)
     return rounded(found | {"ratio": found["10000_slides"] / found["10_slides"]})
-
-
-def _sharing(spark: SparkSession, folder: Path, tuples: int) -> list[dict[str, float]]:
-    """Fragments shared by time and row windows against panes apart, for ever smaller fragments."""
-    stream = make(folder, tuples, FEW_GROUPS)
-    table = []
-    for size in (5_000, 1_000, 300, 100, 50):
-        queries = ours.time_queries([(180, 60)]) + ours.row_queries([(4 * size, size)])
-        apart = build_plan("traffic", queries, Statistics(1.0, {("`area_id`",): 10**9})).sets
-        (time,), (rows,) = ([made for made in apart if made.time], [made for made in apart if made.rows])
-        shared = replace(time, rows=rows.rows, queries=time.queries + rows.queries)
-        ways = {"shared": [shared], "apart": [time, rows]}
-        read = peers.read(spark, stream)
-        frames = {name: ours.planned_windows(read, stream, sets) for name, sets in ways.items()}
-        found = side_by_side({name: partial(peers.into_nothing, frame) for name, frame in frames.items()}, 3)
-        table.append(
-            rounded({"tuples_a_fragment": size / FEW_GROUPS, **found, "ratio": found["shared"] / found["apart"]})
-        )
-    return table
 
 
 def _targets(results: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

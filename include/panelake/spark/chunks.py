@@ -16,24 +16,29 @@ CHUNK = "_chunk"
 
 @dataclass(frozen=True)
 class Chunks:
-    """`count` chunks from `low` on, for windows no longer than `reach`."""
+    """`count` chunks from `low` on, numbered from `first` on, for windows no longer than `reach`."""
 
     low: int
     length: int
     count: int
     reach: int
+    first: int = 0
 
     def windows(self, chunk: int, window: WindowSpec, due: range) -> range:
-        """The due windows that a chunk owns."""
+        """The due windows that a chunk owns; none where it is no chunk of these."""
+        chunk -= self.first
+        if not 0 <= chunk < self.count:
+            return range(0)
         owned = window.ending_in(self.low + chunk * self.length, self.low + (chunk + 1) * self.length)
         first, stop = max(owned.start, due.start), min(owned.stop, due.stop)
         return range(first, max(first, stop))
 
     def sql(self, position: str) -> str:
-        """Spark SQL for the chunks a pane at the position goes to, as an array."""
+        """Spark SQL for the chunks a pane at the position goes to, as an array; outside them the nearest."""
         first = f"({position} - {self.low}) DIV {self.length}"
         last = f"({position} - {self.low} + {self.reach - 1}) DIV {self.length}"
-        return f"sequence(greatest({first}, 0), greatest(least({last}, {self.count - 1}), greatest({first}, 0)))"
+        low, high = (f"least(greatest({chunk}, 0), {self.count - 1})" for chunk in (first, last))
+        return f"transform(sequence({low}, greatest({high}, {low})), c -> c + {self.first}L)"
 
 
 def chunks_of(low: int, high: int, windows: Sequence[WindowSpec], wanted: int) -> Chunks:

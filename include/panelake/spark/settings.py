@@ -22,6 +22,9 @@ CLIENT: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # Instants as 8 bytes with statistics; Spark's default is an older type of 12 without.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Panes are many groups: in a task of 32 MB they fit Spark's fast hash map, if that may hold 2^18 in place of 2^16.
+    "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
+    "spark.sql.files.maxPartitionBytes": "32m",
     # Tables are partitioned by date and a slice has one: without this every write is sorted by it first.
     "spark.sql.maxConcurrentOutputFileWriters": "8",
     # Every row of a slice is stamped with it: asking each whether it fits the slice that is replaced tells nothing.

@@ -21,7 +21,7 @@ from panelake.spark.arrow_states import Encoded, decode_moments, encode, encode_
 from panelake.spark.chunks import CHUNK, Chunks
 
 QUERY, START, END = "_query", "_window_start", "_window_end"
-CHANGED = "_changed"
+SET, CHANGED = "_set", "_changed"
 
 
 class SumOverflowError(ArithmeticError):
@@ -64,15 +64,28 @@ def slide_partition(
         return
     panes = pa.Table.from_batches(collected)
     for pane_set in dict.fromkeys(task.pane_set for task in tasks):
-        mine = panes.filter(pc.equal(panes["_set"], pane_set))
-        for chunk in pc.unique(mine[CHUNK]).to_pylist():
-            rows = mine.filter(pc.equal(mine[CHUNK], chunk)).combine_chunks()
+        mine = [task for task in tasks if task.pane_set == pane_set]
+        for chunk, rows in _chunks(_only(panes, SET, pane_set)):
             ordered: dict[tuple[tuple[str, ...], str], OrderedPanes] = {}
-            for task in (task.within(chunk) for task in tasks if task.pane_set == pane_set):
+            for task in (due for due in (task.within(chunk) for task in mine) if due.first < due.last):
                 axis = task.keys, task.position
                 if axis not in ordered:
                     ordered[axis] = OrderedPanes.of(rows, *axis)
                 yield from _conformed(_windows(ordered[axis], task), schema).to_batches(max_chunksize=65_536)
+
+
+def _chunks(panes: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of each chunk; all of them are one where no set is in chunks."""
+    numbers = pc.unique(panes[CHUNK]).to_pylist() if CHUNK in panes.column_names else [0]
+    for number in numbers:
+        rows = _only(panes, CHUNK, number).combine_chunks()
+        if rows.num_rows:
+            yield number, rows
+
+
+def _only(panes: pa.Table, column: str, value: object) -> pa.Table:
+    """The rows that have the value; all of them where the column, the same in every row, was left out."""
+    return panes.filter(pc.equal(panes[column], value)) if column in panes.column_names else panes
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +149,19 @@ def _windows(panes: OrderedPanes, task: WindowTask) -> pa.Table:
 
 def _groups(rows: pa.Table, keys: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A dense number for each row's group, and a row of each group; NULL is a key like any other."""
-    codes = np.zeros(rows.num_rows, np.int64)
+    group, count = np.zeros(rows.num_rows, np.int64), 1
     for key in keys:
-        values = rows[key].combine_chunks().dictionary_encode(null_encoding="encode")
-        codes = codes * (len(values.dictionary) + 1) + values.indices.to_numpy(zero_copy_only=False)
-        _, codes = np.unique(codes, return_inverse=True)  # dense again: products of many keys must not overflow
-    _, first_rows, group = np.unique(codes, return_index=True, return_inverse=True)
-    return group.astype(np.int64), first_rows
+        values, distinct = _numbered(rows[key].combine_chunks())
+        group, count = _numbered(pa.array(group * distinct + values)) if count > 1 else (values, distinct)
+    first_rows = np.zeros(count, np.int64)
+    first_rows[group[::-1]] = np.arange(len(group))[::-1]
+    return group, first_rows
+
+
+def _numbered(values: pa.Array) -> tuple[NDArray[np.int64], int]:
+    """Each value's number among the distinct ones, and how many these are."""
+    encoded = values.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
 
 
 def _decode(result: WindowStates, states: Sequence[State], panes: OrderedPanes) -> dict[str, pa.Array]:

@@ -76,7 +76,7 @@ def _required(mine: Mine, stage: str, subject: str, part: Slice) -> Entry:
 
 def _answers(context: Context, query: AggregateQuery, windows: Entry) -> Answers:
     folder = context.catalog.staging(query.stream, windows.slice)
-    staged = staged_answers(folder, query, windows.details["types"])
+    staged = staged_answers(folder, query, windows.details)
     return Answers(query, window_spec(query.window), windows.slice, windows, staged.rows, staged.digest)
 
 

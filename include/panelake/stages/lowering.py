@@ -1,12 +1,16 @@
 """Lowering: from window states to the columns a query selects, as Spark expressions.
 
-All queries of a stream come out of one job as one wide frame: a column belongs to one query and is NULL in the
-others' rows, so that a further query costs columns, not a job.
+All queries of a stream come out of one job as one frame. A column is named by what it means: queries that select the
+same of the same states share it, and a state that is selected as it is stays the column it was. So a further query
+costs columns only where it asks for something new.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
@@ -22,14 +26,12 @@ from panelake.spark.slide import END, QUERY, START
 from panelake.staging import KEPT
 
 
-def gold_columns(query: AggregateQuery) -> tuple[str, ...]:
-    """The columns of the query's answers that are its own: group keys, then outputs."""
-    return (*(key.alias for key in query.keys), *(output.alias for output in query.outputs))
+@dataclass(frozen=True)
+class Lowered:
+    """All queries' answers; by query, for each of its own columns, keys then outputs, the frame's that holds it."""
 
-
-def wide_column(query: AggregateQuery, column: str) -> str:
-    """The wide frame's column that holds a query's column."""
-    return f"{query.name}/{column}"
+    frame: DataFrame
+    columns: Mapping[str, Mapping[str, str]]
 
 
 def lower(
@@ -37,23 +39,53 @@ def lower(
     queries: Sequence[AggregateQuery],
     types: Mapping[str, str],
     restated: Mapping[str, Slice] | None = None,
-) -> DataFrame:
+) -> Lowered:
     """Each window row with its query's columns; rows that HAVING drops are dropped.
 
     Of restated queries they stay, with `_kept` false, where their window ends outside the slice given: an answer that
     is in gold must go from there.
     """
-    columns: list[Column] = []
-    for query in queries:
-        values = _values(query, types)
-        mine = F.col(QUERY) == query.name
-        columns += [F.when(mine, F.expr(sql)).alias(wide_column(query, name)) for name, sql in values.items()]
+    values = {query.name: _values(query, types) for query in queries}
+    frame = _frame(states, queries, types, restated or {}, _columns(values, types))
+    named = {name: {alias: _column(sql, types) for alias, sql in mine.items()} for name, mine in values.items()}
+    return Lowered(frame, named)
+
+
+def _frame(
+    states: DataFrame,
+    queries: Sequence[AggregateQuery],
+    types: Mapping[str, str],
+    restated: Mapping[str, Slice],
+    columns: list[Column],
+) -> DataFrame:
     kept = _kept(queries, types)
-    limited = {query.name: part for query in queries if query.having and (part := (restated or {}).get(query.name))}
+    limited = {query.name: part for query in queries if query.having and (part := restated.get(query.name))}
     if not limited:
         return states.where(kept).select(QUERY, START, END, *columns)
     gone = any_of([_outside(name, part) for name, part in limited.items()])
     return states.where(kept | gone).select(QUERY, START, END, F.coalesce(kept, F.lit(False)).alias(KEPT), *columns)  # noqa: FBT003
+
+
+def _columns(values: Mapping[str, Mapping[str, str]], types: Mapping[str, str]) -> list[Column]:
+    """Every distinct value once, evaluated for the rows of the queries that select it and no others."""
+    selecting: dict[str, list[str]] = {}
+    for query, mine in values.items():
+        for sql in dict.fromkeys(mine.values()):
+            selecting.setdefault(sql, []).append(query)
+    return [
+        F.col(name) if (name := _column(sql, types)) in types else F.when(_of(names), F.expr(sql)).alias(name)
+        for sql, names in selecting.items()
+    ]
+
+
+def _column(sql: str, types: Mapping[str, str]) -> str:
+    """A state or a key by its own name, anything else by what it means."""
+    plain = sql.strip("`")
+    return plain if plain in types else f"v_{hashlib.sha256(sql.encode()).hexdigest()[:16]}"
+
+
+def _of(names: Sequence[str]) -> Column:
+    return F.col(QUERY).isin(list(names))
 
 
 def _outside(query: str, part: Slice) -> Column:
@@ -62,10 +94,12 @@ def _outside(query: str, part: Slice) -> Column:
 
 def _kept(queries: Sequence[AggregateQuery], types: Mapping[str, str]) -> Column:
     """What HAVING says of a row; a row of a query without one is kept."""
-    chosen = F.when(F.col(QUERY).isNull(), F.lit(False))  # noqa: FBT003 - Spark's signature
+    limited: dict[str, list[str]] = {}
     for query in queries:
         if query.having:
-            chosen = chosen.when(F.col(QUERY) == query.name, F.expr(_resolved(query.having, query, types)))
+            limited.setdefault(_resolved(query.having, query, types), []).append(query.name)
+    unknown = F.when(F.col(QUERY).isNull(), F.lit(False))  # noqa: FBT003 - Spark's signature
+    chosen = reduce(lambda found, one: found.when(_of(one[1]), F.expr(one[0])), limited.items(), unknown)
     return chosen.otherwise(F.lit(True))  # noqa: FBT003 - the same
 
 
@@ -78,11 +112,17 @@ def _values(query: AggregateQuery, types: Mapping[str, str]) -> dict[str, str]:
 def _resolved(expression: str, query: AggregateQuery, types: Mapping[str, str]) -> str:
     """The expression with placeholders and key aliases replaced by what they stand for."""
     meanings = {key.alias: f"`{key_column(key.expression)}`" for key in query.keys} | lowered(query, types)
-    trees = {name: parse_one(sql, dialect=WindowSql) for name, sql in meanings.items()}
+    return _replaced(expression, tuple(meanings.items()))
+
+
+@lru_cache(maxsize=65_536)
+def _replaced(expression: str, meanings: tuple[tuple[str, str], ...]) -> str:
+    trees = {name: parse_one(sql, dialect=WindowSql) for name, sql in meanings}
 
     def replaced(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and node.name in trees:
-            return exp.paren(trees[node.name].copy())
+            found = trees[node.name].copy()
+            return found if isinstance(found, exp.Column) else exp.paren(found)
         return node
 
     return render(parse_one(expression, dialect=WindowSql).transform(replaced))

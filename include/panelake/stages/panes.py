@@ -15,12 +15,13 @@ from panelake.planning.pane_set import PaneSet, key_column
 from panelake.slices import Slice
 from panelake.spark.balanced import balanced
 from panelake.spark.delta import read_slices, replace_counted
+from panelake.spark.slide import SET
 from panelake.stages.known_slices import Ingested, ingested_slices, inside
 from panelake.stages.overflow import overflow_refuses
 from panelake.stages.pane_sets import measure, plan_of
 from panelake.stages.query_filters import Orders, learned_orders
 
-SET, UNIT, ROW = "_set", "_unit", "_row"
+UNIT, ROW = "_unit", "_row"
 STATE, TUPLES = "_state", "_tuples"
 _RUN = "_run"
 

@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
 
 def _audited(context: Context, query: AggregateQuery, part: Slice, windows: Entry, verdict: Entry) -> Staged:
     """The staged answers, which must be those that were audited."""
-    staged = staged_answers(context.catalog.staging(query.stream, part), query, windows.details["types"])
+    staged = staged_answers(context.catalog.staging(query.stream, part), query, windows.details)
     if staged.digest != verdict.details["staged"]:
         raise BadInputError(
             f"query {query.name}, slice {part}: what is staged was not audited; run the stage audit, then publish again"

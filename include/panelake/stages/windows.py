@@ -9,12 +9,13 @@ window, and Spark lowers the states to the queries' columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -26,27 +27,29 @@ from panelake.ledger import Entry
 from panelake.planning.pane_set import PaneSet, key_column, key_expressions, window_spec
 from panelake.planning.plan import Plan
 from panelake.slices import Slice
-from panelake.spark.chunks import CHUNK, chunks_of
+from panelake.spark.chunks import CHUNK
 from panelake.spark.delta import arrow_schema
 from panelake.spark.slide import CHANGED, END, QUERY, START, WindowTask, slide_partition
+from panelake.stages.chunking import chunk_column, in_chunks, reach_of
 from panelake.stages.due import (
     Due,
     answered_slices,
     due_in_rows,
     due_in_time,
-    few_ranges,
     remade_in_time,
 )
 from panelake.stages.known_slices import inside
-from panelake.stages.lowering import lower
+from panelake.stages.lowering import Lowered, lower
 from panelake.stages.overflow import overflow_refuses
-from panelake.stages.pane_reader import Need, Span, read_panes, sources
+from panelake.stages.pane_reader import Need, read_panes, sources
 from panelake.stages.pane_sets import plan_of
 from panelake.stages.panes import ROW, SET, UNIT
 from panelake.stages.registry import register_new
 from panelake.stages.sketches import with_sketches
 from panelake.stages.surroundings import Surroundings, changed_spans, surroundings
 from panelake.staging import staged_rows
+
+CHUNKS_A_PARTITION = 4  # partitions are drawn by hash: of few chunks all would often be in one
 
 
 def run(context: Context, part: Slice) -> list[Entry]:
@@ -71,12 +74,13 @@ def _answers(context: Context, name: str, part: Slice, queries: Sequence[Aggrega
     tasks = [task for made in sets for query in made.queries for task in _tasks(query, made, due[query.name])]
     found = [sources(_need(made, tasks), around.known, around.panes, name, part) for made in sets]
     changed = [one.slice for one in inside(around.known, part)] if any(task.changed_only for task in tasks) else []
-    tasks = _chunked(tasks, sets, plan, _partitions(context))
+    tasks = in_chunks(tasks, sets, _chunks_wanted(context, plan))
     answers = answered(read_panes(context, name, found, changed), tasks, queries, part)
     folder = context.catalog.staging(name, part)
     with overflow_refuses(name, part):
-        answers.write.mode("overwrite").partitionBy(QUERY).parquet(folder)
-    return [_entry(part, query, due[query.name], staged_rows(folder, query.name), answers) for query in queries]
+        answers.frame.write.mode("overwrite").partitionBy(QUERY).parquet(folder)
+    told = _told_columns(answers)
+    return [_entry(part, one, due[one.name], staged_rows(folder, one.name), told[one.name]) for one in queries]
 
 
 def _of(made: PaneSet, queries: Sequence[AggregateQuery]) -> PaneSet:
@@ -90,15 +94,19 @@ def _refused(part: Slice, query: AggregateQuery) -> Entry:
     return Entry(part, "windows", query.name, "refused", 0, details=details)
 
 
-def _entry(part: Slice, query: AggregateQuery, due: Due, rows: int, answers: DataFrame) -> Entry:
-    """How many windows were due for every group, from which end to which; and the ends of those restated in part."""
-    prefix, window = f"{query.name}/", window_spec(query.window)
-    types = {
-        field.name.removeprefix(prefix): field.dataType.simpleString()
-        for field in answers.schema
-        if field.name.startswith(prefix)
+def _told_columns(answers: Lowered) -> dict[str, dict[str, Any]]:
+    """Of each query's columns their types, and what they are called in the staged files."""
+    types = {field.name: field.dataType.simpleString() for field in answers.frame.schema}
+    return {
+        query: {"types": {name: types[held] for name, held in columns.items()}, "columns": dict(columns)}
+        for query, columns in answers.columns.items()
     }
-    details = {"due": len(due.whole), "ends": _ends(window, due.whole), "types": types}
+
+
+def _entry(part: Slice, query: AggregateQuery, due: Due, rows: int, told: Mapping[str, Any]) -> Entry:
+    """How many windows were due for every group, from which end to which; and the ends of those restated in part."""
+    window = window_spec(query.window)
+    details = {"due": len(due.whole), "ends": _ends(window, due.whole), **told}
     touched = [_ends(window, ks) for ks in due.touched]
     details |= {"restated": touched} if touched else {}
     return Entry(part, "windows", query.name, "done", rows, details=details)
@@ -140,62 +148,36 @@ def _tasks(query: AggregateQuery, made: PaneSet, due: Due) -> list[WindowTask]:
 def _need(made: PaneSet, tasks: Sequence[WindowTask]) -> Need:
     mine = [task for task in tasks if task.pane_set == made.name and task.first < task.last]
     whole, touched = ([task for task in mine if task.changed_only is asked] for asked in (False, True))
-    return Need(made, _reach(whole, UNIT), _reach(whole, ROW), _reach(touched, UNIT))
-
-
-def _reach(tasks: Iterable[WindowTask], position: str) -> tuple[Span, ...]:
-    """What the due windows of an axis cover, from a first one's start to a last one's end."""
-    spans = [range(t.window.start(t.first), t.window.end(t.last - 1)) for t in tasks if t.position == position]
-    return tuple((span.start, span.stop) for span in few_ranges(spans))
+    return Need(made, reach_of(whole, UNIT), reach_of(whole, ROW), reach_of(touched, UNIT))
 
 
 def answered(
     panes: DataFrame, tasks: Sequence[WindowTask], queries: Sequence[AggregateQuery], part: Slice | None = None
-) -> DataFrame:
-    """The wide frame of all queries' window rows; for what `part` is, see `lower`."""
+) -> Lowered:
+    """All queries' window rows; for what `part` is, see `lower`."""
     keys = sorted({key for task in tasks for key in task.keys})
     states = sorted({state.column for task in tasks for state in task.states if state.fold != "sketch"})
     axes = [name for name in (UNIT, ROW) if any(task.position == name for task in tasks)]
     changed = [CHANGED] if any(task.changed_only for task in tasks) else []
-    columns = panes.select(SET, _chunks(tasks).alias(CHUNK), *axes, *keys, *states, *changed)
+    # What is the same in every row is not sent along: half of a short row would be that.
+    parts = [F.col(SET)] if len({task.pane_set for task in tasks}) > 1 else []
+    parts += [chunk_column(tasks).alias(CHUNK)] if any(task.chunks for task in tasks) else []
+    columns = panes.select(*parts, *axes, *keys, *states, *changed)
     schema = _window_schema(arrow_schema(columns), [*keys, *states])
     # A Python worker imports the function's own module: this one would bring all of pyspark's client with it.
     slide = partial(slide_partition, tasks=tuple(tasks), schema=schema)
-    spread = columns.repartition(SET, CHUNK, *keys)
+    by = [name for name in (SET, CHUNK, *keys) if name in columns.columns]
+    spread = columns.repartition(*by) if by else columns.coalesce(1)
     windows = with_sketches(spread.mapInArrow(slide, from_arrow_schema(schema)), panes, tasks)
     types = {field.name: field.dataType.simpleString() for field in columns.schema}
     restated = {task.query: part for task in tasks if task.changed_only and part}
     return lower(windows, queries, types, restated)
 
 
-def _partitions(context: Context) -> int:
-    """How many partitions Spark makes of a shuffle: about the number of cores."""
-    return int(context.spark.conf.get("spark.sql.shuffle.partitions", "1"))
-
-
-def _chunked(tasks: Sequence[WindowTask], sets: Sequence[PaneSet], plan: Plan, partitions: int) -> list[WindowTask]:
-    """The tasks, with time or rows in chunks where a set has fewer groups than would keep every core at work."""
-    chunked = list(tasks)
-    for made in sets:
-        wanted = 2 * partitions // plan.statistics.groups_of(made.keys)
-        mine = [task for task in tasks if task.pane_set == made.name and task.first < task.last]
-        if wanted > 1 and mine and (made.time is None or made.rows is None):
-            reach = _reach(mine, mine[0].position)
-            chunks = chunks_of(reach[0][0], reach[-1][1], [task.window for task in mine], wanted)
-            chunked = [replace(one, chunks=chunks) if one.pane_set == made.name else one for one in chunked]
-    return chunked
-
-
-def _chunks(tasks: Sequence[WindowTask]) -> Column:
-    """The chunks a pane goes to, a row for each: one, unless its set is in chunks."""
-    chunked = {task.pane_set: task for task in tasks if task.chunks}
-    if not chunked:
-        return F.lit(0).cast("bigint")
-    found = F.array(F.lit(0).cast("bigint"))
-    for task in chunked.values():
-        if task.chunks is not None:
-            found = F.when(F.col(SET) == task.pane_set, F.expr(task.chunks.sql(f"`{task.position}`"))).otherwise(found)
-    return F.explode(found)
+def _chunks_wanted(context: Context, plan: Plan) -> Callable[[PaneSet], int]:
+    """Of each set so many chunks that every partition of a shuffle, about one a core, has some."""
+    partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "1"))
+    return lambda made: CHUNKS_A_PARTITION * partitions // plan.statistics.groups_of(made.keys)
 
 
 def _window_schema(panes: pa.Schema, carried: list[str]) -> pa.Schema:
