@@ -57,9 +57,9 @@ def test_grids_meet_where_both_have_a_position(one: Grid, other: Grid) -> None:
 
 
 def test_sql_names_the_greatest_start() -> None:
-    assert Cuts.of([Grid(60, 0)]).sql("t") == "t - pmod(t - 0, 60)"
-    assert Cuts.of([Grid(7, 2), Grid(7, 0)]).sql("t") == "greatest(t - pmod(t - 0, 7), t - pmod(t - 2, 7))"
-    assert Cuts.of([Grid(7, 2), Grid(7, 0)]).next_sql("t") == "least(t - pmod(t - 0, 7) + 7, t - pmod(t - 2, 7) + 7)"
+    assert Cuts.of([Grid(60, 0)]).sql("t") == "t - pmod(t, 60)"
+    assert Cuts.of([Grid(7, 2), Grid(7, 0)]).sql("t") == "greatest(t - pmod(t, 7), t - pmod(t - 2, 7))"
+    assert Cuts.of([Grid(7, 2), Grid(7, 0)]).next_sql("t") == "least(t - pmod(t, 7) + 7, t - pmod(t - 2, 7) + 7)"
 
 
 def test_a_grid_without_a_slide_is_refused() -> None:

@@ -34,6 +34,11 @@ class Grid:
         """The greatest grid position that is not above the position."""
         return position - (position - self.residue) % self.slide
 
+    def start_sql(self, position: str) -> str:
+        """Spark SQL for `start`; every tuple is asked, so nothing is taken off where the residue is 0."""
+        past = f"{position} - {self.residue}" if self.residue else position
+        return f"{position} - pmod({past}, {self.slide})"
+
     def count(self, low: int, high: int) -> int:
         """Grid positions in [low, high)."""
         return (high - 1 - self.residue) // self.slide - (low - 1 - self.residue) // self.slide
@@ -105,12 +110,12 @@ class Cuts:
 
     def sql(self, position: str) -> str:
         """Spark SQL for `start` of a position given as Spark SQL."""
-        starts = [f"{position} - pmod({position} - {grid.residue}, {grid.slide})" for grid in self.grids]
+        starts = [grid.start_sql(position) for grid in self.grids]
         return starts[0] if len(starts) == 1 else f"greatest({', '.join(starts)})"
 
     def next_sql(self, position: str) -> str:
         """Spark SQL for `next_cut` of a position given as Spark SQL."""
-        ends = [f"{position} - pmod({position} - {grid.residue}, {grid.slide}) + {grid.slide}" for grid in self.grids]
+        ends = [f"{grid.start_sql(position)} + {grid.slide}" for grid in self.grids]
         return ends[0] if len(ends) == 1 else f"least({', '.join(ends)})"
 
     def _terms(self) -> list[tuple[int, Grid]]:

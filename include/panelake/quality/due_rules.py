@@ -49,7 +49,11 @@ class DueRules:
         """One row: for each query the rows due and, over all its windows, the sum of each count or sum it selects."""
         if not self._answers:
             return None
-        return self._combined().agg(*[column for one in self._answers for column in self._columns(one)])
+        held = {_held(one): self._held(one) for one in self._answers if self._summed(one)}
+        held |= {_first(one): self._rows_begun(one) for one in self._answers}
+        # Columns of their own: written into every sum, they would be most of a plan of many queries.
+        panes = self._combined().withColumns(held)
+        return panes.agg(*[column for one in self._answers for column in self._columns(one)])
 
     def metrics(self, facts: pa.Table | None) -> list[Metric]:
         """Rows due against rows staged, and totals against what the panes give."""
@@ -110,15 +114,21 @@ class DueRules:
         return F.last(self._place_with(name), ignorenulls=True).over(frame)
 
     def _columns(self, one: Answers) -> list[Column]:
+        columns = [F.coalesce(F.sum(F.col(_quoted(_first(one)))), F.lit(0)).alias(_name(one, _ROWS))]
+        for alias, state in self._summed(one).items():
+            kind = self._types[state.column]
+            total = F.col(state.column) * F.col(_quoted(_held(one))).cast(_HELD[kind])
+            columns.append(F.sum(total).alias(_name(one, alias)))
+            if kind == "double":
+                columns.append(F.sum(F.abs(total)).alias(_name(one, f"|{alias}|")))
+        return columns
+
+    def _rows_begun(self, one: Answers) -> Column:
+        """How many due rows a pane is the first of."""
         counted = F.when(self._mine(one), self._first_held(one)).otherwise(0)
         for ks in one.restated:
             counted += F.when(self._mine(one) & self._is_changed(one), self._first_held(one, ks)).otherwise(0)
-        columns = [F.coalesce(F.sum(counted), F.lit(0)).alias(_name(one, _ROWS))]
-        for alias, state in self._summed(one).items():
-            held = self._held(one).cast(_HELD[self._types[state.column]])
-            total = F.when(self._mine(one), F.col(state.column) * held)
-            columns += [F.sum(total).alias(_name(one, alias)), F.sum(F.abs(total)).alias(_name(one, f"|{alias}|"))]
-        return columns
+        return counted
 
     def _mine(self, one: Answers) -> Column:
         """The query's panes that hold tuples of it."""
@@ -134,7 +144,7 @@ class DueRules:
         held = _first_with(one, place + one.spec.range) - _first_with(one, place)
         for ks in one.restated:
             held += self._held_with_changed(one, ks)
-        return held
+        return F.when(self._mine(one), held)
 
     def _held_with_changed(self, one: Answers, ks: range) -> Column:
         """All that hold the pane but those between the changed panes next to it, before and after."""
@@ -167,7 +177,7 @@ class DueRules:
         """For each count or sum: staged against expected."""
         totals = []
         for alias, state in self._summed(one).items():
-            expected, magnitude = found[_name(one, alias)], found[_name(one, f"|{alias}|")]
+            expected, magnitude = found[_name(one, alias)], found.get(_name(one, f"|{alias}|"))
             exact = self._types[state.column] == "bigint"
             staged = pc.sum(one.rows[alias].cast(pa.decimal128(38, 0) if exact else pa.float64())).as_py()
             same = same_value(staged, expected, 0.0 if exact else _ROUNDING * (magnitude or 0.0))
@@ -247,3 +257,15 @@ def _from(column: str) -> str:
 
 def _name(one: Answers, what: str) -> str:
     return f"{one.query.name}/{what}"
+
+
+def _held(one: Answers) -> str:
+    return f"_held/{one.query.name}"
+
+
+def _first(one: Answers) -> str:
+    return f"_first/{one.query.name}"
+
+
+def _quoted(column: str) -> str:
+    return f"`{column}`"

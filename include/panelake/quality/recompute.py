@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_
 from typing import Any
 
@@ -19,10 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
-from sqlglot import exp, parse_one
 
 from panelake.gold import END
-from panelake.language.dialect import WindowSql, render
+from panelake.language.placeholders import names_in, replaced
 from panelake.language.query import AggregateCall, AggregateQuery
 from panelake.quality.answer_rules import Answers
 from panelake.quality.bronze_rules import StreamSlice
@@ -41,7 +40,7 @@ AFFORDED_SLICES = 4
 AFFORDED_TUPLES = 100_000
 _ROUNDING = 1e-9
 _SAMPLE = "_sample"
-_HAVING = "_having"
+ALWAYS = "true"
 # What the double a call gives may be off by is a share of these magnitudes.
 _MAGNITUDES = {
     "sum": "sum(abs(CAST({0} AS DOUBLE)))",
@@ -115,9 +114,10 @@ def recompute_facts(stream: StreamSlice, samples: Sequence[Sample]) -> DataFrame
 def recompute_metrics(answers: Sequence[Answers], samples: Sequence[Sample], facts: pa.Table | None) -> list[Metric]:
     """For each query the number of sampled rows that differ from the recompute."""
     found = {row[_SAMPLE]: row for row in facts.to_pylist()} if facts is not None else {}
+    calls = _Calls(samples)
     differing: dict[str, list[Row]] = {one.table: [] for one in answers}
     for number, one in enumerate(samples):
-        differing[one.answers.table] += _differences(one, found.get(number))
+        differing[one.answers.table] += _differences(one, found.get(number), calls)
     return [_metric(table, rows, samples) for table, rows in differing.items()]
 
 
@@ -127,15 +127,16 @@ def _metric(table: str, rows: list[Row], samples: Sequence[Sample]) -> Metric:
     return none(table, "recompute", len(rows), expected, lambda: rows[:SAMPLE_ROWS])
 
 
-def _differences(one: Sample, found: Row | None) -> list[Row]:
+def _differences(one: Sample, found: Row | None, calls: _Calls) -> list[Row]:
     """The sample's columns that differ, with its window and group."""
     place = {name: one.row[name] for name in (END, *one.answers.keys)}
-    if found is None or found[f"{one.query.name}/{_HAVING}"] is not True:
+    kept = calls.column(one.query, one.query.having or ALWAYS)
+    if found is None or (kept is not None and found[kept] is not True):
         return [{**place, "staged": "a row", "recomputed": "none"}]
     wrong = []
     for output in one.query.outputs:
-        column = f"{one.query.name}/{output.alias}"
-        if column in found and not _same(one.row[output.alias], found[column], found[f"{column}|"]):
+        column = calls.column(one.query, output.expression)
+        if column is not None and not _same(one.row[output.alias], found[column], found[f"{column}|"]):
             wrong.append(
                 {**place, "column": output.alias, "staged": one.row[output.alias], "recomputed": found[column]}
             )
@@ -181,6 +182,15 @@ def _position(end: Any) -> int:
     return end if isinstance(end, int) else int(pa.scalar(end, pa.timestamp("us", tz="UTC")).value)
 
 
+@dataclass(frozen=True)
+class _Value:
+    """A column of recomputed values, the calls it is made of and the queries that have it."""
+
+    column: str
+    calls: tuple[AggregateCall, ...]
+    users: set[str]
+
+
 class _Calls:
     """The samples' aggregate calls, each computed once whichever queries use it."""
 
@@ -208,19 +218,33 @@ class _Calls:
         return columns
 
     def outputs(self) -> list[Column]:
-        """Each query's outputs that can be checked, their magnitudes, and what HAVING says."""
+        """Each distinct value that can be checked, its magnitude, and what each distinct HAVING says."""
         columns = []
-        for query in self._queries:
-            having = self._resolved(query.having, query) if query.having else "true"
-            columns.append(F.expr(self._guarded(having, [query])).alias(f"{query.name}/{_HAVING}"))
-            for output in query.outputs:
-                calls = calls_in(output.expression, query)
-                if all(call in self._columns for call in calls):
-                    value = self._guarded(self._resolved(output.expression, query), [query])
-                    sizes = F.array_max(F.array(F.lit(0.0), *[F.col(f"`{self._columns[call]}|`") for call in calls]))
-                    name = f"{query.name}/{output.alias}"
-                    columns += [F.expr(value).alias(name), sizes.alias(f"{name}|")]
+        for value, found in self._values.items():
+            guarded = self._guarded(value, [query for query in self._queries if query.name in found.users])
+            columns.append(F.expr(guarded).alias(found.column))
+            sizes = [F.col(f"`{self._columns[call]}|`") for call in found.calls]
+            columns.append(F.array_max(F.array(F.lit(0.0), *sizes)).alias(f"{found.column}|"))
         return columns
+
+    def column(self, query: AggregateQuery, expression: str) -> str | None:
+        """The column of an output or of HAVING; None where it cannot be checked."""
+        if not all(call in self._columns for call in calls_in(expression, query)):
+            return None
+        return self._values[self._resolved(expression, query)].column
+
+    @cached_property
+    def _values(self) -> dict[str, _Value]:
+        """What the queries select and limit themselves by, each value once whichever queries have it."""
+        values: dict[str, _Value] = {}
+        for query in self._queries:
+            for expression in (query.having or ALWAYS, *(output.expression for output in query.outputs)):
+                calls = calls_in(expression, query)
+                if all(call in self._columns for call in calls):
+                    value = self._resolved(expression, query)
+                    found = values.setdefault(value, _Value(f"v{len(values)}", tuple(calls), set()))
+                    found.users.add(query.name)
+        return values
 
     def _guarded(self, value: str, users: Iterable[AggregateQuery]) -> str:
         """The value for the samples of the queries that use it: for other tuples it may not even be defined."""
@@ -231,18 +255,12 @@ class _Calls:
         """The expression with placeholders and key aliases replaced by columns."""
         meanings = {key.alias: self._keys[key.expression] for key in query.keys}
         meanings |= {f"_a{n}": self._columns[call] for n, call in enumerate(query.calls) if call in self._columns}
-
-        def replaced(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column) and node.name in meanings:
-                return exp.column(meanings[node.name])
-            return node
-
-        return render(parse_one(expression, dialect=WindowSql).transform(replaced))
+        return replaced(expression, tuple(meanings.items()))
 
 
 def calls_in(expression: str, query: AggregateQuery) -> list[AggregateCall]:
     """The query's aggregate calls that an output or HAVING uses."""
-    names = {column.name for column in parse_one(expression, dialect=WindowSql).find_all(exp.Column)}
+    names = names_in(expression)
     return [call for number, call in enumerate(query.calls) if f"_a{number}" in names]
 
 

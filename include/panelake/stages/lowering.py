@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
-from sqlglot import exp, parse_one
 
 from panelake.aggregates import lowered
-from panelake.language.dialect import WindowSql, render
+from panelake.language.placeholders import replaced
 from panelake.language.query import AggregateQuery
 from panelake.planning.pane_set import key_column
 from panelake.slices import Slice
@@ -58,6 +57,8 @@ def _frame(
     restated: Mapping[str, Slice],
     columns: list[Column],
 ) -> DataFrame:
+    if not any(query.having for query in queries):
+        return states.select(QUERY, START, END, *columns)
     kept = _kept(queries, types)
     limited = {query.name: part for query in queries if query.having and (part := restated.get(query.name))}
     if not limited:
@@ -67,14 +68,18 @@ def _frame(
 
 
 def _columns(values: Mapping[str, Mapping[str, str]], types: Mapping[str, str]) -> list[Column]:
-    """Every distinct value once, evaluated for the rows of the queries that select it and no others."""
+    """Every distinct value once, evaluated for the rows of the queries that select it and no others.
+
+    Keys and states stand in the order they have already: where nothing else is selected, Spark has nothing to do.
+    """
     selecting: dict[str, list[str]] = {}
     for query, mine in values.items():
         for sql in dict.fromkeys(mine.values()):
             selecting.setdefault(sql, []).append(query)
-    return [
-        F.col(name) if (name := _column(sql, types)) in types else F.when(_of(names), F.expr(sql)).alias(name)
-        for sql, names in selecting.items()
+    named = {_column(sql, types): sql for sql in selecting}
+    plain = [F.col(name) for name in types if name in named]
+    return plain + [
+        F.when(_of(selecting[sql]), F.expr(sql)).alias(name) for name, sql in named.items() if name not in types
     ]
 
 
@@ -112,17 +117,4 @@ def _values(query: AggregateQuery, types: Mapping[str, str]) -> dict[str, str]:
 def _resolved(expression: str, query: AggregateQuery, types: Mapping[str, str]) -> str:
     """The expression with placeholders and key aliases replaced by what they stand for."""
     meanings = {key.alias: f"`{key_column(key.expression)}`" for key in query.keys} | lowered(query, types)
-    return _replaced(expression, tuple(meanings.items()))
-
-
-@lru_cache(maxsize=65_536)
-def _replaced(expression: str, meanings: tuple[tuple[str, str], ...]) -> str:
-    trees = {name: parse_one(sql, dialect=WindowSql) for name, sql in meanings}
-
-    def replaced(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and node.name in trees:
-            found = trees[node.name].copy()
-            return found if isinstance(found, exp.Column) else exp.paren(found)
-        return node
-
-    return render(parse_one(expression, dialect=WindowSql).transform(replaced))
+    return replaced(expression, tuple(meanings.items()))
