@@ -26,7 +26,7 @@ from panelake.planning.plan import Statistics, build_plan
 
 GROUPS = 6
 TIME = (180, 60)
-PANES = (5_000, 1_000, 500, 300, 200, 100, 50)  # tuples a pane of rows
+PANES = (5_000, 1_000, 300, 100, 50)  # tuples a pane of rows
 _APART = Statistics(1.0, {("`area_id`",): 10**9})  # so many groups that the planner shares nothing
 _ROUNDS = 3
 

@@ -22,6 +22,7 @@ UNIT = 10
 MANY_GROUPS = 1_000
 FEW_GROUPS = 6
 _SLIDE_MICROSECONDS = 360_000
+_ROUNDS = 4
 
 
 def run(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
@@ -40,7 +41,8 @@ def _compared(spark: SparkSession, stream: Stream) -> dict[str, Any]:
             "panelake_11": lambda: _ours(spark, stream, (*TIMES, ELEVENTH)),
             "spark_group_by": lambda: peers.spark_group_by(spark, stream),
             "duckdb_panes": lambda: peers.duckdb_panes(stream, TIMES, UNIT),
-        }
+        },
+        _ROUNDS,
     ) | {
         "duckdb_queries": seconds(lambda: peers.duckdb_windows(stream, TIMES), repeats=1),
         "polars_queries": seconds(lambda: peers.polars_windows(stream, TIMES), repeats=1),
