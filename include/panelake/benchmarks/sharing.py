@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from panelake.benchmarks import ours, peers
 from panelake.benchmarks.stream import Stream, make
-from panelake.benchmarks.timing import rounded, side_by_side
+from panelake.benchmarks.timing import note, rounded, side_by_side
 from panelake.planning.cost import SHARED_FROM
 from panelake.planning.pane_set import PaneSet
 from panelake.planning.plan import Statistics, build_plan
@@ -43,7 +43,9 @@ def _compared(spark: SparkSession, stream: Stream, size: int) -> dict[str, float
     read = peers.read(spark, stream)
     frames = {name: ours.planned_windows(read, stream, sets).frame for name, sets in ways(size).items()}
     found = side_by_side({name: partial(peers.into_nothing, frame) for name, frame in frames.items()}, _ROUNDS)
-    return rounded({"tuples_a_fragment": size / GROUPS, **found, "ratio": found["shared"] / found["apart"]})
+    row = rounded({"tuples_a_fragment": size / GROUPS, **found, "ratio": found["shared"] / found["apart"]})
+    note(str(row))
+    return row
 
 
 def ways(size: int) -> dict[str, list[PaneSet]]:

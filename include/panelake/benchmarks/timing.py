@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -33,6 +34,11 @@ def _once(work: Work) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def note(text: str) -> None:
+    """One line on stderr, at once: a benchmark takes many minutes, and stdout is for its one document."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - for who waits
 
 
 def rounded(values: dict[str, float]) -> dict[str, float]:

@@ -5,6 +5,7 @@ One warm session, one run, sinks that write nothing for everyone. Ratios are wha
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from panelake.benchmarks import ours, peers
 from panelake.benchmarks.stream import Stream, make
-from panelake.benchmarks.timing import Work, rounded, seconds, side_by_side
+from panelake.benchmarks.timing import Work, note, rounded, seconds, side_by_side
 
 TIMES = ((180, 60), (300, 60), (600, 60), (900, 60), (1800, 60), (120, 30), (240, 30), (600, 30), (60, 10), (120, 10))
 ELEVENTH = (300, 30)
@@ -49,7 +50,9 @@ def _compared(spark: SparkSession, stream: Stream) -> dict[str, Any]:
         "spark_windows": seconds(lambda: peers.spark_windows(spark, stream, TIMES), repeats=1),
     }
     mine = found["panelake"]
-    return {"seconds": rounded(found), "ratios": rounded({name: value / mine for name, value in found.items()})}
+    told = {"seconds": rounded(found), "ratios": rounded({name: value / mine for name, value in found.items()})}
+    note(f"{stream.groups} groups: {json.dumps(told)}")  # the whole takes many minutes
+    return told
 
 
 def _ours(spark: SparkSession, stream: Stream, shapes: tuple[tuple[int, int], ...]) -> None:
