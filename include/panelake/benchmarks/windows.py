@@ -60,10 +60,14 @@ def _ours(spark: SparkSession, stream: Stream, shapes: tuple[tuple[int, int], ..
 
 
 def _rows_too(spark: SparkSession, stream: Stream) -> dict[str, float]:
-    """The ten time queries with two of rows beside them."""
+    """The ten time queries with two of rows beside them, and one plain aggregation by group."""
     queries = ours.time_queries(TIMES) + ours.row_queries(ROWS)
-    found = seconds(lambda: peers.into_nothing(ours.windows(peers.read(spark, stream), stream, queries).frame))
-    return rounded({"seconds": found})
+    works: dict[str, Work] = {
+        "panelake": lambda: peers.into_nothing(ours.windows(peers.read(spark, stream), stream, queries).frame),
+        "spark_group_by": lambda: peers.spark_group_by(spark, stream),
+    }
+    found = side_by_side(works, _ROUNDS)
+    return rounded(found | {"times_one_group_by": found["panelake"] / found["spark_group_by"]})
 
 
 def _wide(spark: SparkSession, stream: Stream) -> dict[str, float]:
@@ -73,7 +77,7 @@ def _wide(spark: SparkSession, stream: Stream) -> dict[str, float]:
         clause = f"[RANGE {slides * _SLIDE_MICROSECONDS} MICROSECONDS SLIDE {_SLIDE_MICROSECONDS} MICROSECONDS]"
         frame = ours.windows(peers.read(spark, stream), stream, [ours.query("wide", clause)]).frame
         works[f"{slides}_slides"] = partial(peers.into_nothing, frame)
-    found = side_by_side(works)
+    found = side_by_side(works, _ROUNDS)
     return rounded(found | {"ratio": found["10000_slides"] / found["10_slides"]})
 
 
