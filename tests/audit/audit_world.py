@@ -110,9 +110,14 @@ class World:
     def staged(self, query: str, part: Slice = FIRST) -> pa.Table:
         return pq.ParquetDataset(Path(self.catalog.staging("s", part)) / f"_query={query}").read()
 
+    def staged_column(self, query: str, column: str) -> str:
+        """What a column of the query is called among the staged."""
+        columns = self.context.ledger.of_slice(FIRST)["windows", query].details["columns"]
+        return str(columns.get(column, column))
+
     def change(self, query: str, row: int, column: str, change: Callable[[Any], Any]) -> None:
         """Change one value of what is staged for a query."""
-        name = column if column.startswith("_") else f"{query}/{column}"
+        name = self.staged_column(query, column)
 
         def changed(rows: pa.Table) -> pa.Table:
             values = rows[name].to_pylist()
@@ -123,7 +128,7 @@ class World:
 
     def shift(self, query: str, column: str, by: float) -> None:
         """Add to a whole column of what is staged for a query."""
-        name = f"{query}/{column}"
+        name = self.staged_column(query, column)
         self.restage(
             query, lambda rows: rows.set_column(rows.schema.get_field_index(name), name, pc.add(rows[name], by))
         )
