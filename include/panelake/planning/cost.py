@@ -19,7 +19,7 @@ LIFT = 0.01
 # Below so many tuples a fragment, panes of time and of rows are cheaper apart than as fragments of both. Sharing saves
 # a pass over the tuples and costs rows that every query reads, so its cost against panes apart is a + b / f for f
 # tuples a fragment: 0.77 was measured at 700 and 1.75 at 8 (10 M tuples), which gives 0.76 + 7.9 / f, even at 33.
-# The table "sharing" of `panelake bench windows` measures it again.
+# `panelake bench sharing` measures it again.
 SHARED_FROM = 40.0
 # Below so many tuples a pane row, panes do not reduce the data: windows are answered from bronze.
 STORED_FROM = 2.0
