@@ -26,8 +26,8 @@ from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, equal, none
 from panelake.quality.pane_rules import same_value
 from panelake.quality.reach import panes_in_reach
 from panelake.slices import to_datetime
-from panelake.spark.slide import CHANGED
-from panelake.stages.panes import ROW, SET, UNIT
+from panelake.spark.slide import CHANGED, SET
+from panelake.stages.panes import ROW, UNIT
 
 _ROUNDING = 1e-9
 _ROWS = "rows"

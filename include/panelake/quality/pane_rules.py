@@ -21,7 +21,8 @@ from panelake.planning.plan import Plan
 from panelake.quality.bronze_rules import StreamSlice
 from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, equal, none
 from panelake.spark.delta import read_slices
-from panelake.stages.panes import ROW, SET, UNIT, aggregated
+from panelake.spark.slide import SET
+from panelake.stages.panes import ROW, UNIT, aggregated
 
 _ROUNDING = 2.0**-52
 _FOLDED = ("count", "sum", "min", "max")

@@ -10,10 +10,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.planning.pane_set import PaneSet
 from panelake.spark.chunks import Chunks, chunks_of
-from panelake.spark.slide import WindowTask
+from panelake.spark.slide import SET, WindowTask
 from panelake.stages.due import few_ranges
 from panelake.stages.pane_reader import Span
-from panelake.stages.panes import ROW, SET, UNIT
+from panelake.stages.panes import ROW, UNIT
 
 
 def in_chunks(

@@ -20,9 +20,9 @@ from panelake.planning.pane_set import PaneSet, key_column
 from panelake.slices import Slice, to_datetime
 from panelake.spark.balanced import any_of, balanced
 from panelake.spark.delta import SLICE, read_slices
-from panelake.spark.slide import CHANGED
+from panelake.spark.slide import CHANGED, SET
 from panelake.stages.known_slices import Ingested, require_kept
-from panelake.stages.panes import ROW, SET, UNIT, aggregated, union
+from panelake.stages.panes import ROW, UNIT, aggregated, union
 
 Span = tuple[int, int]
 _TOUCHED = "_touched"

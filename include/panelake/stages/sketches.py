@@ -12,8 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.aggregates import State
-from panelake.spark.slide import END, QUERY, WindowTask
-from panelake.stages.panes import SET, union
+from panelake.spark.slide import END, QUERY, SET, WindowTask
+from panelake.stages.panes import union
 
 
 def sketches_of(task: WindowTask) -> tuple[State, ...]:

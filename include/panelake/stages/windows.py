@@ -29,7 +29,7 @@ from panelake.planning.plan import Plan
 from panelake.slices import Slice
 from panelake.spark.chunks import CHUNK
 from panelake.spark.delta import arrow_schema
-from panelake.spark.slide import CHANGED, END, QUERY, START, WindowTask, slide_partition
+from panelake.spark.slide import CHANGED, END, QUERY, SET, START, WindowTask, slide_partition
 from panelake.stages.chunking import chunk_column, in_chunks, reach_of
 from panelake.stages.due import (
     Due,
@@ -43,7 +43,7 @@ from panelake.stages.lowering import Lowered, lower
 from panelake.stages.overflow import overflow_refuses
 from panelake.stages.pane_reader import Need, read_panes, sources
 from panelake.stages.pane_sets import plan_of
-from panelake.stages.panes import ROW, SET, UNIT
+from panelake.stages.panes import ROW, UNIT
 from panelake.stages.registry import register_new
 from panelake.stages.sketches import with_sketches
 from panelake.stages.surroundings import Surroundings, changed_spans, surroundings
