@@ -9,11 +9,9 @@ publishing another was published is not entered, and publishes once more.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from threading import Thread
 from typing import Any
 
 from panelake.context import Context
@@ -55,20 +53,11 @@ def _published(context: Context, part: Slice, stage: Stage) -> list[Entry]:
 
 def run_slice(context: Context, part: Slice, progress: Progress, stages: Sequence[Stage] = STAGES) -> list[Entry]:
     """Run all stages of a slice."""
-    if any(stage.name == _CHECKS for stage in stages) and "great_expectations" not in sys.modules:
-        Thread(target=_load_expectations).start()
     entries: list[Entry] = []
     for stage in stages:
         progress(part, stage)
         entries += run_stage(context, part, stage)
     return entries
-
-
-def _load_expectations() -> None:
-    """The audit's import takes seconds, while the stages before it mostly wait for Spark: it is begun beside them."""
-    from panelake.quality.gate import load_expectations  # noqa: PLC0415 - see above
-
-    load_expectations()
 
 
 def ordered(parts: Sequence[Slice], ingested: Sequence[Slice]) -> list[Slice]:
