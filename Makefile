@@ -12,7 +12,7 @@ PACKAGES_READY := $(VENV)/.packages-ready
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-worlds test-slow test-scheduler lint format up down lock vendor clean
+.PHONY: help setup demo test test-worlds test-slow test-scheduler test-cluster lint audit format up down lock vendor clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 help:  ## list the targets
@@ -36,10 +36,16 @@ test-slow: setup  ## maintenance, forgetting, cuts of a day and crashes, each ov
 test-scheduler: setup  ## schedules and backfills under Airflow's own scheduler, for many minutes
 	@$(BIN)/pytest -m scheduler tests/dags
 
+test-cluster: setup  ## a Spark cluster on this machine's loopback answers what one process answers
+	@$(BIN)/pytest -m cluster
+
 lint: $(PACKAGES_READY)  ## lint, format check and types
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+
+audit: $(PACKAGES_READY)  ## ask the public database of vulnerabilities about every pinned package
+	@$(UV) tool run --quiet pip-audit==2.10.1 --strict --disable-pip --no-deps --requirement requirements.lock
 
 format: $(PACKAGES_READY)  ## format the code and mend what can be mended
 	@$(BIN)/ruff check --fix

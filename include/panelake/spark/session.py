@@ -15,8 +15,11 @@ import psutil
 from panelake.errors import BadInputError, TransientError
 from panelake.home import home
 from panelake.spark import probe, server
+from panelake.spark.cluster import secret_settings
 from panelake.spark.java import find_java
+from panelake.spark.package import ship
 from panelake.spark.settings import CLIENT, classic_settings
+from panelake.spark.shown import shown
 from panelake.spark.submit import spark_variables
 
 if TYPE_CHECKING:
@@ -42,11 +45,13 @@ def open_session(master: str | None = None, name: str = "panelake") -> SparkSess
         return _connected(server.ensure())
     if target.startswith("sc://"):
         probe.ask(target)
-        return _connected(target)
+        spark = _connected(target)
+        ship(spark)
+        return spark
     if target.startswith(_CLASSIC):
         return _classic(target, name)
     raise BadInputError(
-        f"the Spark master is {target!r}: expected sc://host:port (Spark Connect), local[*] or spark://host:port"
+        f"the Spark master is {shown(target)!r}: expected sc://host:port (Spark Connect), local[*] or spark://host:port"
     )
 
 
@@ -100,7 +105,7 @@ def _classic(master: str, name: str) -> SparkSession:
     os.environ.update(spark_variables(find_java().home, master))
     settings = classic_settings(master)
     Path(settings["spark.local.dir"]).mkdir(parents=True, exist_ok=True)
-    return SparkSession.builder.config(map=settings).appName(name).getOrCreate()
+    return SparkSession.builder.config(map=settings | secret_settings()).appName(name).getOrCreate()
 
 
 def _leave_connect_mode() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from panelake.errors import BadInputError
 from panelake.home import home
-from panelake.spark import object_store
+from panelake.spark import cluster, object_store
 from panelake.spark.jars import ensure_jars
+from panelake.spark.package import PACKAGE_SETTING, package_digest
 
 JAVA_OPTIONS_VARIABLE = "PANELAKE_JAVA_OPTIONS"
 
@@ -57,7 +58,6 @@ _QUIET = {
 
 _SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-    "spark.connect.grpc.binding.address": "127.0.0.1",
     # The next port would be taken silently otherwise.
     "spark.connect.grpc.port.maxRetries": "0",
     # A client that was killed leaves its query and its session: neither is kept for long.
@@ -66,13 +66,14 @@ _SERVER = {
 }
 
 
-def server_settings(port: int) -> dict[str, str]:
-    """Settings of the local Connect server on this port."""
+def server_settings(port: int, host: str = "127.0.0.1") -> dict[str, str]:
+    """Settings of a Connect server that listens there."""
     master = os.environ.get("PANELAKE_SERVER_MASTER", "local[*]")
     return (
         common_settings(master, home() / "scratch" / "server")
         | _SERVER
-        | {"spark.connect.grpc.binding.port": str(port), "spark.master": master}
+        | {"spark.connect.grpc.binding.address": host, "spark.connect.grpc.binding.port": str(port)}
+        | {"spark.master": master, PACKAGE_SETTING: package_digest()}
     )
 
 
@@ -85,9 +86,9 @@ def classic_settings(master: str) -> dict[str, str]:
 def common_settings(master: str, scratch: Path) -> dict[str, str]:
     """What every session of the project shares; temporary files go to the scratch folder."""
     # Executors on other machines must reach the driver.
-    network = _LOOPBACK if master.startswith("local") else {}
+    where = _LOOPBACK if master.startswith("local") else cluster.settings()
     stores = object_store.settings()
-    return dict(CLIENT) | _DELTA | _BOUNDED_MEMORY | _QUIET | network | stores | _sizes() | _places(scratch)
+    return dict(CLIENT) | _DELTA | _BOUNDED_MEMORY | _QUIET | stores | _sizes() | _places(scratch) | where
 
 
 def write_properties(settings: Mapping[str, str], path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from panelake.errors import PartDownError
 from panelake.home import home, import_root
+from panelake.spark.cluster import worker_python
 
 # SPARK_DAEMON_MEMORY breaks the server, SPARK_REMOTE turns a server into a client: none is passed on.
 _FOREIGN = ("SPARK_", "PYSPARK_", "HADOOP_")
@@ -38,7 +39,7 @@ def spark_variables(java_home: Path, master: str) -> dict[str, str]:
     return loopback | {
         "JAVA_HOME": str(java_home),
         "SPARK_HOME": str(spark_home()),
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": sys.executable if master.startswith("local") else worker_python(),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": str(import_root()),
         # Compiled kernels are kept between workers, and out of the source tree.
