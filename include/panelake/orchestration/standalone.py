@@ -32,6 +32,7 @@ from panelake.orchestration.airflow_home import (
     run_logged,
     settings_file,
 )
+from panelake.orchestration.airflow_part import PARTS, USER, password_file, variables_of
 from panelake.orchestration.airflow_processes import (
     AirflowRecord,
     Part,
@@ -40,7 +41,6 @@ from panelake.orchestration.airflow_processes import (
     load_record,
 )
 from panelake.orchestration.health import unhealthy_parts
-from panelake.orchestration.preload import PRELOAD_VARIABLE
 from panelake.processes import spawn_detached
 from panelake.spark import server
 from panelake.spark.session import MASTER_VARIABLE
@@ -49,14 +49,6 @@ _USUAL_PORT = 8080
 _START_SECONDS = 180.0
 _POLL_SECONDS = 0.5
 _STEPS = 4
-_USER = "admin"
-_SCHEDULER = "scheduler"
-_PARTS = (
-    ("api-server",),
-    (_SCHEDULER, "--skip-serve-logs"),
-    ("dag-processor",),
-    ("triggerer", "--skip-serve-logs"),
-)
 
 
 def up(port: int | None) -> AirflowRecord:
@@ -136,10 +128,10 @@ def _spawn(port: int, place: Path, variables: dict[str, str], *, own_server: boo
     log = place / "standalone.log"
     log.write_text("")
     record = AirflowRecord(port, str(log), own_server)
-    for command in _PARTS:
-        own = variables | ({PRELOAD_VARIABLE: "1"} if command[0] == _SCHEDULER else {})
-        process = spawn_detached([sys.executable, "-m", "airflow", *command], env=own, cwd=place, log=log)
-        record = replace(record, parts=(*record.parts, Part.of(command[0], process)))
+    for part in PARTS:
+        command = [sys.executable, "-m", "airflow", *PARTS[part]]
+        process = spawn_detached(command, env=variables | variables_of(part), cwd=place, log=log)
+        record = replace(record, parts=(*record.parts, Part.of(part, process)))
         record.save()
     return record
 
@@ -168,8 +160,7 @@ def _stop(record: AirflowRecord | None) -> list[str]:
 
 def password() -> str:
     """The one that Airflow made for its user at its first start."""
-    file = airflow_home() / "simple_auth_manager_passwords.json.generated"
-    return str(json.loads(file.read_text(encoding="utf-8"))[_USER])
+    return str(json.loads(password_file(airflow_home()).read_text(encoding="utf-8"))[USER])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -183,7 +174,7 @@ def main(arguments: Sequence[str]) -> int:
             say(f"stopped: {', '.join(down()) or 'nothing, nothing was running'}")
         else:
             record = up(options.port)
-            say(f"Airflow: {record.url}  user {_USER}  password {password()}  (log {record.log}; 'make down' ends it)")
+            say(f"Airflow: {record.url}  user {USER}  password {password()}  (log {record.log}; 'make down' ends it)")
     except PanelakeError as error:
         print(f"{options.action}: {error}", file=sys.stderr)  # noqa: T201 - the command's own voice
         return error.exit_code
