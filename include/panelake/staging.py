@@ -18,6 +18,7 @@ from pyarrow import fs
 
 from panelake import gold
 from panelake.language.query import AggregateQuery
+from panelake.spark.object_store import open_store
 from panelake.spark.types import arrow_type
 
 _QUERY_FOLDER = "_query="
@@ -53,7 +54,7 @@ def parquet_rows(folder: str) -> int:
 
 def open_parquet(path: str) -> ds.FileSystemDataset | None:
     """A folder of Parquet files; None where there is no such folder."""
-    filesystem, root = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+    filesystem, root = open_store(path)
     if filesystem.get_file_info(root).type != fs.FileType.Directory:
         return None
     return ds.dataset(root, filesystem=filesystem, format="parquet")

@@ -102,7 +102,7 @@ def test_the_workspace_of_the_containers_is_sound(tmp_path):
     shutil.copytree(DOCKER / "workspaces" / "traffic", tmp_path / "traffic")
     shutil.copytree(PROJECT / "include/workspaces/traffic/queries", tmp_path / "traffic" / "queries")
     workspace = load_workspace(tmp_path / "traffic")
-    assert workspace.warehouse == "s3://panelake/traffic"
+    assert workspace.warehouse == "s3a://panelake/traffic"
     assert workspace.streams["traffic"].source.servers == "kafka:9092"
 
 

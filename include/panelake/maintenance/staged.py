@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyarrow import fs
 
 from panelake.context import Context
-from panelake.maintenance.warehouse import store_of
 from panelake.slices import Slice
+from panelake.spark.object_store import open_store
 
 JOINS = "_joins"
 
@@ -27,4 +27,4 @@ def remove(context: Context, name: str, parts: list[Slice]) -> None:
 
 
 def _root(context: Context, name: str) -> tuple[fs.FileSystem, str]:
-    return store_of(f"{context.catalog.warehouse}/staging/{name}")
+    return open_store(f"{context.catalog.warehouse}/staging/{name}")

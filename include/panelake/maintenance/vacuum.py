@@ -14,8 +14,9 @@ from pyarrow import fs
 from panelake.context import Context
 from panelake.durations import HOUR
 from panelake.maintenance.step import Step
-from panelake.maintenance.warehouse import LARGE, large_tables, small_tables, store_of
+from panelake.maintenance.warehouse import LARGE, large_tables, small_tables
 from panelake.spark.delta import table_name
+from panelake.spark.object_store import open_store
 
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 
@@ -47,7 +48,7 @@ def _unreferenced(address: str, hours: int, *, dry_run: bool) -> list[str]:
 
 def _there(address: str, files: list[str]) -> int:
     """How many are not deleted yet: the log names deleted files for long; checksums, which are hidden, are no data."""
-    store, root = store_of(address)
+    store, root = open_store(address)
     paths = [f"{root}/{unquote(file)}" for file in files if not PurePosixPath(file).name.startswith(".")]
     return sum(info.type == fs.FileType.File for info in store.get_file_info(paths))
 

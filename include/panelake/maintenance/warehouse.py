@@ -9,6 +9,7 @@ from pyarrow import fs
 
 from panelake import tables
 from panelake.context import Context
+from panelake.spark.object_store import open_store
 
 LARGE = ("bronze", "quarantine", "held", "replays", "panes")
 _SMALL = ("gold", "state", "ledger", "quality")
@@ -25,14 +26,9 @@ def small_tables(context: Context) -> Iterator[Named]:
     return _below(context, _SMALL)
 
 
-def store_of(address: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a folder, and its path in it."""
-    return fs.FileSystem.from_uri(address) if "://" in address else (fs.LocalFileSystem(), address)
-
-
 def _below(context: Context, kinds: tuple[str, ...]) -> Iterator[Named]:
     warehouse = context.catalog.warehouse
-    store, root = store_of(warehouse)
+    store, root = open_store(warehouse)
     for kind in kinds:
         found = store.get_file_info(fs.FileSelector(f"{root}/{kind}", allow_not_found=True))
         for name in sorted(PurePosixPath(info.path).name for info in found if info.type == fs.FileType.Directory):

@@ -12,7 +12,6 @@ from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_da
 from airflow.models.dagrun import DagRun
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pyarrow import fs
 from sqlalchemy import select
 
 from panelake.catalog import Catalog
@@ -23,6 +22,7 @@ from panelake.report.heat_maps import page_of
 from panelake.report.site import INDEX
 from panelake.report.templating import render
 from panelake.slices import Slice, to_microseconds
+from panelake.spark.object_store import open_store
 from panelake.workspace import Workspace
 
 _PAGE = re.compile(r"(?:index|filters)\.html|(?:slice|query|stream|data_docs|docs)/\w[\w-]*\.html")
@@ -104,7 +104,7 @@ def _may_read(dag_id: str, user: object) -> bool:
 def _read(workspace: Workspace, path: str) -> str | None:
     """The page's text; None where there is none."""
     address = Catalog(workspace.warehouse).report
-    store, root = fs.FileSystem.from_uri(address) if "://" in address else (fs.LocalFileSystem(), address)
+    store, root = open_store(address)
     try:
         with store.open_input_stream(f"{root}/{path}") as file:
             return str(file.read().decode())

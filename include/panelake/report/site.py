@@ -13,6 +13,7 @@ from pyarrow import fs
 
 from panelake import tables
 from panelake.errors import PartDownError
+from panelake.spark.object_store import open_store
 
 INDEX = "index.html"
 DATA_DOCS, _SLICES = "data_docs", "slice"
@@ -35,14 +36,13 @@ def write_page(address: str, path: str, html: str) -> None:
     if tables.is_local(address):
         _write_page(Path(address.removeprefix("file://")) / path, html.encode())
     else:
-        store, root = fs.FileSystem.from_uri(address)
+        store, root = open_store(address)
         _put(store, f"{root}/{path}", html)
 
 
 def pages_in(address: str, folder: str) -> set[str]:
     """The paths of the pages that a folder of the report holds now."""
-    local = tables.is_local(address)
-    store, root = (fs.LocalFileSystem(), address.removeprefix("file://")) if local else fs.FileSystem.from_uri(address)
+    store, root = open_store(address)
     found = store.get_file_info(fs.FileSelector(f"{root}/{folder}", allow_not_found=True))
     return {f"{folder}/{file.base_name}" for file in found if file.extension == "html"}
 
@@ -72,7 +72,7 @@ def _write_page(target: Path, html: bytes) -> None:
 
 
 def _write_remote(address: str, pages: Mapping[str, str]) -> None:
-    store, root = fs.FileSystem.from_uri(address)
+    store, root = open_store(address)
     for path, html in pages.items():
         _put(store, f"{root}/{path}", html)
     there = store.get_file_info(fs.FileSelector(root, recursive=True))

@@ -39,5 +39,16 @@ def file_system(bucket: str) -> fs.FileSystem:
     return fs.FileSystem.from_uri(f"s3://{bucket}/")[0]
 
 
+def open_store(address: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a folder, in whatever store or on this machine, and its path in it."""
+    scheme, mark, rest = address.partition("://")
+    if scheme in SCHEMES and mark:
+        return file_system(rest.partition("/")[0]), rest.rstrip("/")
+    if mark and scheme != "file":
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(address)
+        return found
+    return fs.LocalFileSystem(), address.removeprefix("file://")
+
+
 def _region() -> str:
     return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
