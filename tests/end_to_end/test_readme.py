@@ -91,6 +91,6 @@ def test_every_file_named_exists():
     bases = (PROJECT, PROJECT / "include" / "panelake")
     there = {name for name in named if any((base / name).exists() for base in bases)}
     outputs = {"gold/jams", "streams.yaml", "town/streams.yaml", "town/queries/jams.sql", "town/landing/traffic"}
-    outputs |= {"ledger/filters", "filters.py"}
+    outputs |= {"ledger/filters", "quality/results", "filters.py"}
     assert {name for name in set(named) - there if not name.startswith(".")} <= outputs
     assert "include/panelake/flow.py" in there
