@@ -209,6 +209,10 @@ def test_gold_is_announced_and_the_report_rebuilt(airflow: Any) -> None:
     assert all(one["rows"] > 0 for one in told)
 
 
+def test_the_example_downstream_of_gold_runs(airflow: Any) -> None:
+    airflow.wait(lambda: any(run["state"] == "success" for run in airflow.runs("answers_traffic")), "answers are told")
+
+
 def test_maintenance_and_recheck_run_beside(airflow: Any) -> None:
     for dag in ("maintenance_traffic", "recheck_traffic"):
         airflow.unpause(dag)

@@ -21,6 +21,8 @@ def tell_new_answers(workspace_folder: str, triggering_asset_events: Mapping[Any
     workspace = load_workspace(Path(workspace_folder))
     announced = 0
     for asset, events in (triggering_asset_events or {}).items():
+        if not hasattr(asset, "uri"):  # the alias it was announced under, with the same events
+            continue
         query = asset.name.rpartition("/")[2]
         for event in events:
             announced += event.extra["rows"]
