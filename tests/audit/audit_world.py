@@ -20,6 +20,7 @@ from panelake.context import Context
 from panelake.durations import MINUTE, SECOND
 from panelake.flow import stage_named
 from panelake.ledger import Entry
+from panelake.numbers import Numbers
 from panelake.quality.results import of_slice
 from panelake.runner import run_stage
 from panelake.slices import Slice, to_datetime
@@ -79,6 +80,7 @@ class World:
         ]
         self._append(self.catalog.bronze("s"), [{**row, **stamp} for row in rows], BRONZE)
         self._append(self.catalog.quarantine("s"), [{"raw": "{}", "reason": "event time is NULL", **stamp}], QUARANTINE)
+        assert Numbers(self.catalog).reserve("s", part, PER_SLICE).first == first
         details = {"read": 123, "accepted": 120, "filtered": {"speed >= 0": 2}, "quarantined": 1, "first": first}
         self.context.ledger.record([Entry(part, "ingest", "s", "done", PER_SLICE, details=details)])
 

@@ -217,4 +217,4 @@ def test_report_prints_the_path_of_its_first_page(folder: Path, capsys: pytest.C
     assert path == str(folder / "warehouse" / "report" / "index.html")
     assert "2026-01-01 00:00" in Path(path).read_text()
     document = json.loads(told(capsys, "report", "--json", "--workspace", str(folder)))
-    assert document == {"path": path, "pages": 4}
+    assert document == {"path": path, "pages": 5}
