@@ -31,6 +31,9 @@ from panelake.spark.settings import JAVA_OPTIONS_VARIABLE
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# A server of a few minutes would spend most of its time on making and optimizing code that soon is needed no more:
+# Java stops at its first compiler, and Spark interprets the small projections; whole stages are compiled as ever.
+BRIEF_SERVER = "-XX:TieredStopAtLevel=1 -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
 # What takes long to make and never changes is shared with the real home.
 SHARED_CACHES = ("jars", "numba")
 ASKED_FOR = ("cluster", "scheduler", "slow")
@@ -99,8 +102,7 @@ def panelake_home() -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PANELAKE_HOME", str(folder))
         patch.setenv("PANELAKE_DRIVER_MEMORY", "2g")
-        # A server of a few minutes would spend half its time on optimizing code that soon is needed no more.
-        patch.setenv(JAVA_OPTIONS_VARIABLE, os.environ.get(JAVA_OPTIONS_VARIABLE, "-XX:TieredStopAtLevel=1"))
+        patch.setenv(JAVA_OPTIONS_VARIABLE, os.environ.get(JAVA_OPTIONS_VARIABLE, BRIEF_SERVER))
         patch.setenv(server.OWNER_VARIABLE, os.environ[RUN_PID])
         patch.delenv("PANELAKE_MASTER", raising=False)
         for name, value in STORE.items():

@@ -35,8 +35,8 @@ CLIENT: Mapping[str, str] = {
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # A table's state is read in this many tasks: the default of 50 costs seconds on small tables.
-    "spark.databricks.delta.snapshotPartitions": "2",
+    # A table's state is read in this many tasks, each of which makes its code anew: the default of 50 costs seconds.
+    "spark.databricks.delta.snapshotPartitions": "1",
 }
 
 # The status store is kept in memory also without the UI, and a server lives for weeks.
