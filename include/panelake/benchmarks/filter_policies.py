@@ -13,6 +13,7 @@ from statistics import mean
 import numpy as np
 
 from panelake.baselines.filter_policies import DEFAULT, NAMES, policy_named
+from panelake.benchmarks.targets import Target, at_most, below
 from panelake.kernels.filter_order import profile as profiles
 from panelake.kernels.filter_order.batch import Batch
 from panelake.kernels.filter_order.best_order import best_order, cost_of
@@ -108,16 +109,16 @@ def _against_best(runs: list[dict[str, Paid]], name: str, part: str) -> float:
     return float(round(mean(getattr(run[name], part) / getattr(run["best"], part) for run in runs), 4))
 
 
-def _check_targets(table: dict[str, dict[str, dict[str, float]]]) -> dict[str, bool]:
-    checks = {}
+def _check_targets(table: dict[str, dict[str, dict[str, float]]]) -> list[Target]:
+    checks = []
     for name, target in TARGETS.items():
         above_best = table[name]["cost / best"]
-        checks[f"{name}: {DEFAULT} within {target - 1:.0%} of best"] = above_best[DEFAULT] <= target
-        checks[f"{name}: {DEFAULT} ahead of a_greedy"] = above_best[DEFAULT] < above_best["a_greedy"]
+        checks.append(at_most(f"{name}: {DEFAULT}, times the best order", above_best[DEFAULT], target))
+        checks.append(below(f"{name}: {DEFAULT}, beside A-Greedy", above_best[DEFAULT], above_best["a_greedy"]))
     for name, ratios in table.items():
         if "second half / best" in ratios:
-            met = max(ratios[part][DEFAULT] for part in ("cost / best", "second half / best")) <= REVERSAL_TARGET
-            checks[f"{name}: {DEFAULT} within {REVERSAL_TARGET - 1:.0%} of best, also after it"] = met
+            worst = max(ratios[part][DEFAULT] for part in ("cost / best", "second half / best"))
+            checks.append(at_most(f"{name}: {DEFAULT}, times the best, also after it", worst, REVERSAL_TARGET))
     return checks
 
 

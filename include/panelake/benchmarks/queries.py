@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from panelake.benchmarks.targets import Target, at_most
 from panelake.benchmarks.timing import rounded
 from panelake.context import Context
 from panelake.durations import MINUTE
@@ -90,7 +91,6 @@ def _slice_seconds(context: Context, number: int) -> dict[str, float]:
     return stages | {UNTIL_PUBLISHED: sum(stages.values()) - stages["report"], "all": sum(stages.values())}
 
 
-def _target(a_query: float) -> dict[str, Any]:
+def _target(a_query: float) -> Target:
     what = f"a further query with {FEW} registered, seconds a slice, {UNTIL_PUBLISHED}"
-    return {"what": what, "value": float(f"{a_query:.3g}"), "target": f"at most {MOST_SECONDS}",
-            "reached": a_query <= MOST_SECONDS}  # fmt: skip
+    return at_most(what, a_query, MOST_SECONDS)

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from panelake.benchmarks import ours, peers
 from panelake.benchmarks.stream import Stream, make
+from panelake.benchmarks.targets import told
 from panelake.benchmarks.timing import note, rounded, side_by_side
 from panelake.planning.cost import SHARED_FROM
 from panelake.planning.pane_set import PaneSet
@@ -36,7 +37,10 @@ def run(spark: SparkSession, folder: Path, tuples: int) -> dict[str, Any]:
     stream = make(folder, tuples, GROUPS)
     table = [_compared(spark, stream, size) for size in PANES]
     found = crossover((row["tuples_a_fragment"], row["ratio"]) for row in table)
-    return {"tuples": tuples, "sizes": table, "crossover": found, "in_the_cost_model": SHARED_FROM}
+    where = found["tuples_a_fragment"]
+    what = f"sharing pays from so many tuples a fragment (the cost model: {SHARED_FROM:g})"
+    targets = [] if where is None else [told(what, where)]
+    return {"tuples": tuples, "sizes": table, "crossover": found, "in_the_cost_model": SHARED_FROM, "targets": targets}
 
 
 def _compared(spark: SparkSession, stream: Stream, size: int) -> dict[str, float]:

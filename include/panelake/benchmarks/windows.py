@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from panelake.benchmarks import ours, peers
 from panelake.benchmarks.stream import Stream, make
+from panelake.benchmarks.targets import Target, at_least, at_most
 from panelake.benchmarks.timing import Work, note, rounded, seconds, side_by_side
 
 TIMES = ((180, 60), (300, 60), (600, 60), (900, 60), (1800, 60), (120, 30), (240, 30), (600, 30), (60, 10), (120, 10))
@@ -81,25 +82,17 @@ def _wide(spark: SparkSession, stream: Stream) -> dict[str, float]:
     return rounded(found | {"ratio": found["10000_slides"] / found["10_slides"]})
 
 
-def _targets(results: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _targets(results: dict[str, dict[str, Any]]) -> list[Target]:
     """What was to be reached, what was, with few groups and with many."""
-    table = []
-    for name, found in results.items():
-        ratios = found["ratios"]
+    table: list[Target] = []
+    for key, found in results.items():
+        name, ratios = key.replace("_", " "), found["ratios"]
         table += [
-            _target(name, "plain PySpark, times ours", ratios["spark_windows"], at_least=30),
-            _target(name, "DuckDB per query, times ours", ratios["duckdb_queries"], at_least=1),
-            _target(name, "ours, times one groupBy", 1 / ratios["spark_group_by"], at_most=2.5),
-            _target(name, "an 11th query adds", ratios["panelake_11"] - 1, at_most=0.03),
-            _target(name, "ours, times DuckDB with panes by hand", 1 / ratios["duckdb_panes"], at_most=4),
+            at_least(f"{name}: plain PySpark, times ours", ratios["spark_windows"], 30),
+            at_least(f"{name}: DuckDB per query, times ours", ratios["duckdb_queries"], 1),
+            at_most(f"{name}: ours, times one groupBy", 1 / ratios["spark_group_by"], 2.5),
+            at_most(f"{name}: an 11th query adds", ratios["panelake_11"] - 1, 0.03),
+            at_most(f"{name}: ours, times DuckDB with panes by hand", 1 / ratios["duckdb_panes"], 4),
         ]
     wide = results["few_groups"]["wide_windows"]["ratio"] - 1
-    return [*table, _target("few_groups", "1,000 times longer windows add", wide, at_most=0.2)]
-
-
-def _target(
-    where: str, what: str, value: float, at_least: float | None = None, at_most: float | None = None
-) -> dict[str, Any]:
-    reached = value >= at_least if at_least is not None else at_most is not None and value <= at_most
-    goal = f"at least {at_least}" if at_least is not None else f"at most {at_most}"
-    return {"stream": where, "what": what, "value": float(f"{value:.3g}"), "target": goal, "reached": reached}
+    return [*table, at_most("few groups: 1,000 times longer windows add", wide, 0.2)]
