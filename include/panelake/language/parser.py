@@ -29,7 +29,7 @@ from panelake.language.select_list import (
     to_group_keys,
 )
 from panelake.language.source_text import SourceText
-from panelake.language.statement import check_clauses, parse_statement, read_stream
+from panelake.language.statement import check_clauses, names_are_plain, parse_statement, read_stream
 from panelake.language.window_clause import parse_window
 
 Schemas = Mapping[str, Mapping[str, str]]
@@ -70,6 +70,8 @@ def _read(name: str, file: str, text: str, schemas: Schemas, problems: ProblemLi
         return None
     plain, written = lift_options(source.plain)
     select = parse_statement(plain, problems)
+    if select is not None and not names_are_plain(select, source):
+        return None
     if select is not None and is_join(select):
         join = read_join(select, source, schemas, read_options(written, problems), problems)
         return None if join is None else dataclasses.replace(join, name=name, file=file)

@@ -64,8 +64,14 @@ def read_keys(
         if group.args.get(option):
             written = option.replace("_", " ").upper()
             problems.add_node(group, f"GROUP BY {written} is not supported; name the keys: GROUP BY a, b")
-    keys = [_read_key(node, items, checker, problems) for node in group.expressions]
-    return [key for key in keys if key is not None]
+    keys: list[KeyExpression] = []
+    for node in group.expressions:
+        key = _read_key(node, items, checker, problems)
+        if key is not None and key.item is not None and key.alias in {known.alias for known in keys}:
+            problems.add_node(node, f"the group key {key.alias!r} is given twice; keep one")
+        elif key is not None:
+            keys.append(key)
+    return keys
 
 
 def _read_key(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 import sqlglot
@@ -74,6 +74,22 @@ def _only_select(trees: list[exp.Expr], problems: ProblemList) -> exp.Select | N
         )
         return None
     return trees[0]
+
+
+def names_are_plain(select: exp.Select, source: SourceText) -> bool:
+    """Whether every name is one: Spark takes "n" for a string as it does 'n', and gives no column such a name."""
+    quoted = [(node, source.literal(node.name)) for node in _names(select) if source.literal(node.name) != node.name]
+    for node, name in quoted:
+        source.problems.add_node(
+            node, f"{name!r} is a string, not a name; write it plain or in backticks: `{name.replace('`', '``')}`"
+        )
+    return not quoted
+
+
+def _names(select: exp.Select) -> Iterator[exp.Expr]:
+    """Every name, and what stands where one should: the string behind the dot of s."n"."""
+    yield from select.find_all(exp.Identifier)
+    yield from (column.this for column in select.find_all(exp.Column) if isinstance(column.this, exp.Literal))
 
 
 def check_clauses(select: exp.Select, problems: ProblemList) -> None:
