@@ -86,6 +86,34 @@ def test_everything_wrong_is_said_at_once(tmp_path):
     assert len(found) == 3
 
 
+def test_what_is_wrong_with_streams_hides_nothing_wrong_with_queries_filters_and_expectations(tmp_path):
+    streams = STREAMS.replace("slice: 5 minutes", "slice: soon") + "    where: [sped > 0]\n    lateness: never\n"
+    folder = make(tmp_path / "w", streams, worst=QUERY.replace("max", "median"), good=QUERY)
+    (folder / "filters.py").write_text("def broken(:\n")
+    (folder / "expectations").mkdir()
+    rule = "expectations:\n  - {type: expect_column_to_exist, kwargs: {column: x}}\n"
+    (folder / "expectations" / "one.yaml").write_text(f"query: worst\n{rule}")
+    (folder / "expectations" / "two.yaml").write_text(f"query: wrost\n{rule}")
+    found = problems(folder)
+    assert [text.split(":")[0] for text in found] == [
+        "filters.py", *["streams.yaml"] * 3, "queries/worst.sql", "expectations/two.yaml",
+    ]  # fmt: skip
+    assert [text.split(":")[1] for text in found[1:4]] == ["2", "8", "9"]
+
+
+def test_a_query_over_a_stream_that_cannot_be_read_is_not_blamed(tmp_path):
+    streams = STREAMS.replace("speed: double", "speed: money")
+    other = STREAMS.partition("streams:\n")[2].replace("traffic", "trains")
+    median = QUERY.replace("max", "median")
+    found = problems(make(tmp_path / "w", streams + other, cars=QUERY, trains=median.replace("traffic", "trains")))
+    assert [text.split(":")[0] for text in found] == ["streams.yaml", "queries/trains.sql"]
+
+
+def test_a_missing_key_is_told_with_what_to_write(tmp_path):
+    (found,) = problems(make(tmp_path / "w", STREAMS.replace("slice: 5 minutes\n", "")))
+    assert found == "streams.yaml:1: key 'slice' is missing; expected such as slice: 5 minutes"
+
+
 def test_every_broken_query_is_named_with_its_place(tmp_path):
     folder = make(tmp_path / "w", one="SELECT nothing FROM", two=QUERY.replace("traffic", "trafic"), good=QUERY)
     found = problems(folder)

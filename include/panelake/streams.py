@@ -182,15 +182,19 @@ def _condition(value: Any) -> Any:
     return {"sql": value} if isinstance(value, str) else value
 
 
+Schema = Annotated[dict[Identifier, SparkType], Field(min_length=1)]
+Filters = tuple[Annotated[Condition, BeforeValidator(_condition)], ...]
+
+
 class Stream(StrictModel):
     """One stream: what its tuples look like and which of them are taken."""
 
-    columns: Annotated[dict[Identifier, SparkType], Field(alias="schema", min_length=1)]
+    columns: Annotated[Schema, Field(alias="schema")]
     event_time: str
     source: Source
     lateness: Duration = 0
     future: Duration = DAY
-    where: tuple[Annotated[Condition, BeforeValidator(_condition)], ...] = ()
+    where: Filters = ()
     unique: tuple[str, ...] = ()
     max_quarantined: Share = 0.05
     max_late: Annotated[int, Field(gt=0)] = 1_000_000

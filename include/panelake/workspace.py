@@ -6,45 +6,21 @@ file and line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import AfterValidator, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from panelake.errors import BadInputError, Problem, WorkspaceError
 from panelake.filters.python_source import PythonSource, read_python_source
 from panelake.language.parser import Query, parse_any_query
 from panelake.language.query import AggregateQuery, JoinQuery
-from panelake.language.stream_filters import filter_problems
 from panelake.quality.own_rules import OwnRule, read_own_rules
 from panelake.retention import Retention
-from panelake.streams import (
-    IDENTIFIER,
-    Condition,
-    Identifier,
-    PositiveDuration,
-    Source,
-    Stream,
-    StrictModel,
-    check_no_login,
-)
-from panelake.yamlfile import YamlFile, read_yaml
+from panelake.streams import IDENTIFIER, Stream
+from panelake.streams_file import STREAMS_FILE, ReadStreams, read_streams
 
-STREAMS_FILE = "streams.yaml"
 QUERIES_FOLDER = "queries"
-
-
-class StreamsFile(StrictModel):
-    """`streams.yaml` as declared."""
-
-    warehouse: Annotated[str, Field(min_length=1), AfterValidator(check_no_login)] = "warehouse"
-    slice: PositiveDuration
-    streams: Annotated[dict[Identifier, Stream], Field(min_length=1)]
-    retention: Retention = Retention()
-    least_accuracy: Annotated[float | None, Field(ge=0, le=1)] = None
 
 
 @dataclass(frozen=True)
@@ -97,12 +73,14 @@ def load_workspace(root: Path) -> Workspace:
             f"{root} is not a workspace: it holds no {STREAMS_FILE}; give --workspace DIR, or write one (see README)"
         )
         raise BadInputError(message)
-    python = read_python_source(root)
-    declared = _read_streams(root, python)
-    queries, problems = _read_queries(root, declared.streams)
-    own_rules, more = read_own_rules(root, declared.streams, queries)
-    problems += more
-    if problems:
+    python, problems = _read_python(root)
+    read = read_streams(root, python)
+    queries, broken, more = _read_queries(root, read)
+    unread = {f"bronze/{name}" for name in read.unread} | {f"gold/{name}" for name in broken}
+    own_rules, others = read_own_rules(root, read.streams, queries, unread) if read.streams else ((), [])
+    problems += [*read.problems, *more, *others]
+    declared = read.declared
+    if problems or python is None or declared is None:
         raise WorkspaceError(problems)
     warehouse = _located(root, declared.warehouse)
     aggregates = {name: query for name, query in queries.items() if isinstance(query, AggregateQuery)}
@@ -125,71 +103,48 @@ def _located(root: Path, path: str) -> str:
     return path if "://" in path else str((root / path).resolve())
 
 
-def _read_streams(root: Path, python: PythonSource) -> StreamsFile:
-    file = read_yaml(root / STREAMS_FILE, STREAMS_FILE)
-    if not isinstance(file.values, dict):
-        raise WorkspaceError([file.problem((), "is empty; expected the keys slice and streams (see README)")])
+def _read_python(root: Path) -> tuple[PythonSource | None, list[Problem]]:
     try:
-        declared = StreamsFile.model_validate(file.values)
-    except ValidationError as error:
-        raise WorkspaceError([_declared_problem(file, detail) for detail in error.errors()]) from None
-    streams = declared.streams.items()
-    problems = [p for name, stream in streams for p in filter_problems(name, stream, python, file)]
-    if problems:
-        raise WorkspaceError(problems)
-    return declared
+        return read_python_source(root), []
+    except WorkspaceError as error:
+        return None, list(error.problems)
 
 
-def _declared_problem(file: YamlFile, detail: ErrorDetails) -> Problem:
-    path = tuple(part for part in detail["loc"] if part != "[key]")
-    dotted = ".".join(str(part) for part in path) or STREAMS_FILE
-    if detail["type"] == "extra_forbidden":
-        return file.problem(path, f"unknown key {dotted!r}; expected one of {_expected_keys(path)}")
-    if detail["type"] == "missing":
-        return file.problem(path, f"key {dotted!r} is missing")
-    got = "" if detail["type"] == "value_error" else f", got {_shortened(detail['input'])}"
-    return file.problem(path, f"{dotted}: {detail['msg'].removeprefix('Value error, ')}{got}")
-
-
-def _shortened(value: object, length: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _expected_keys(path: tuple[int | str, ...]) -> str:
-    """The keys allowed beside the last one of the path."""
-    model: type[StrictModel] = StreamsFile
-    if len(path) > 1:
-        models: dict[str, type[StrictModel]] = {"source": Source, "retention": Retention}
-        model = models.get(str(path[-2]), Condition if "where" in path else Stream)
-    return ", ".join(declared.alias or name for name, declared in model.model_fields.items())
-
-
-def _read_queries(root: Path, streams: dict[str, Stream]) -> tuple[dict[str, Query], list[Problem]]:
-    schemas = {name: stream.columns for name, stream in streams.items()}
+def _read_queries(root: Path, read: ReadStreams) -> tuple[dict[str, Query], set[str], list[Problem]]:
+    """The queries, the names of those that are none, and why; one over a stream past reading is not read either."""
+    schemas = {name: stream.columns for name, stream in read.streams.items()}
     queries: dict[str, Query] = {}
     problems: list[Problem] = []
-    for path in sorted((root / QUERIES_FOLDER).glob("*.sql")):
+    files = sorted((root / QUERIES_FOLDER).glob("*.sql"))
+    for path in files if schemas else ():
         try:
-            queries[path.stem] = _read_query(path, schemas)
+            text = _read_text(path)
+            if not _names_any(text, read.unread):
+                queries[path.stem] = parse_any_query(path.stem, _shown(path), text, schemas)
         except WorkspaceError as error:
             problems += error.problems
     problems += _clashing_names(queries)
-    return queries, problems
+    return queries, {path.stem for path in files} - queries.keys(), problems
 
 
-def _read_query(path: Path, schemas: dict[str, dict[str, str]]) -> Query:
-    file = f"{QUERIES_FOLDER}/{path.name}"
+def _names_any(text: str, streams: Iterable[str]) -> bool:
+    return any(re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE) for name in streams)
+
+
+def _shown(path: Path) -> str:
+    return f"{QUERIES_FOLDER}/{path.name}"
+
+
+def _read_text(path: Path) -> str:
     if not IDENTIFIER.fullmatch(path.stem):
         message = (
             f"{path.stem!r} names a table; expected a letter, then letters, digits and underscores: rename the file"
         )
-        raise WorkspaceError([Problem(file, message)])
+        raise WorkspaceError([Problem(_shown(path), message)])
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise WorkspaceError([Problem(file, f"not UTF-8 text: {error.reason} at byte {error.start}")]) from None
-    return parse_any_query(path.stem, file, text, schemas)
+        raise WorkspaceError([Problem(_shown(path), f"not UTF-8 text: {error.reason} at byte {error.start}")]) from None
 
 
 def _clashing_names(names: Iterable[str]) -> list[Problem]:

@@ -68,13 +68,13 @@ def lower_filter(stream: str, columns: Mapping[str, str], text: str, file: str =
     return lowered
 
 
-def filter_problems(name: str, stream: Stream, python: PythonSource, file: YamlFile) -> list[Problem]:
-    """Everything wrong with a stream's filters, each with the line it stands on."""
+def filter_problems(name: str, stream: Stream, python: PythonSource | None, file: YamlFile) -> list[Problem]:
+    """Everything wrong with a stream's filters, each with its line; without filters.py, of those in SQL."""
     problems = []
     for index, condition in enumerate(stream.where):
         path = ("streams", name, "where", index)
         if condition.python is not None:
-            problems += _python_problems(name, stream, condition.python, python, (file, path))
+            problems += _python_problems(name, stream, condition.python, python, (file, path)) if python else []
             continue
         try:
             lower_filter(name, stream.columns, condition.text)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from panelake.errors import BadInputError, PanelakeError
 from panelake.home import example_workspace
-from panelake.workspace import STREAMS_FILE, Workspace, load_workspace
+from panelake.streams_file import STREAMS_FILE
+from panelake.workspace import Workspace, load_workspace
 
 WORKSPACES_VARIABLE = "PANELAKE_WORKSPACES"
 _NOT_IN_A_DAG_ID = re.compile(r"[^\w.-]")

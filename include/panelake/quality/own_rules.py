@@ -5,7 +5,7 @@ Read with the workspace, without Great Expectations; what each expectation means
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,16 +60,19 @@ class OwnRule:
 
 
 def read_own_rules(
-    root: Path, streams: Mapping[str, Stream], queries: Mapping[str, AggregateQuery | JoinQuery]
+    root: Path,
+    streams: Mapping[str, Stream],
+    queries: Mapping[str, AggregateQuery | JoinQuery],
+    unread: Collection[str] = (),
 ) -> tuple[tuple[OwnRule, ...], list[Problem]]:
-    """The rules of all files, and everything that is wrong with the files."""
+    """The rules of all files, and everything wrong with the files; files of tables that are `unread` are left alone."""
     columns = {f"bronze/{name}": {*stream.columns, *_BRONZE_COLUMNS} for name, stream in streams.items()}
     columns |= {f"gold/{name}": _gold_columns(query) for name, query in queries.items()}
     rules: list[OwnRule] = []
     problems: list[Problem] = []
     for path in sorted((root / EXPECTATIONS_FOLDER).glob("*.y*ml")):
         try:
-            mine = _file_rules(path, columns)
+            mine = _file_rules(path, columns, unread)
         except WorkspaceError as error:
             problems += error.problems
             continue
@@ -86,13 +89,16 @@ def _gold_columns(query: AggregateQuery | JoinQuery) -> set[str]:
     return {*_GOLD_COLUMNS, *own}
 
 
-def _file_rules(path: Path, tables: Mapping[str, set[str]]) -> list[OwnRule]:
+def _file_rules(path: Path, tables: Mapping[str, set[str]], unread: Collection[str]) -> list[OwnRule]:
     file = read_yaml(path, f"{EXPECTATIONS_FOLDER}/{path.name}")
     try:
         declared = ExpectationsFile.model_validate(file.values or {})
     except ValidationError as error:
         raise WorkspaceError([_problem(file, detail["loc"], detail["msg"]) for detail in error.errors()]) from None
-    table = _table(file, declared, tables)
+    table = _table(file, declared)
+    if table in unread:
+        return []
+    _require_known(file, table, tables)
     return [
         OwnRule(table, _name(rule), rule.type, rule.kwargs, rule.severity, file, ("expectations", number))
         for number, rule in enumerate(declared.expectations)
@@ -105,18 +111,20 @@ def _problem(file: YamlFile, path: KeyPath, message: str) -> Problem:
     return file.problem(path, f"{dotted}: {message.lower()}; {form}")
 
 
-def _table(file: YamlFile, declared: ExpectationsFile, tables: Mapping[str, set[str]]) -> str:
-    named = {"stream": declared.stream, "query": declared.query}
-    given = [(kind, name) for kind, name in named.items() if name is not None]
+def _table(file: YamlFile, declared: ExpectationsFile) -> str:
+    given = [name for name in (declared.stream, declared.query) if name is not None]
     if len(given) != 1:
         raise WorkspaceError([file.problem((), "name one table: either stream: NAME or query: NAME")])
-    kind, name = given[0]
-    table = f"bronze/{name}" if kind == "stream" else f"gold/{name}"
-    if table not in tables:
-        prefix = table.partition("/")[0]
-        known = ", ".join(sorted(other.partition("/")[2] for other in tables if other.startswith(prefix))) or "none"
-        raise WorkspaceError([file.problem((kind,), f"there is no {kind} {name!r}; expected one of {known}")])
-    return table
+    return f"gold/{given[0]}" if declared.stream is None else f"bronze/{given[0]}"
+
+
+def _require_known(file: YamlFile, table: str, tables: Mapping[str, set[str]]) -> None:
+    if table in tables:
+        return
+    layer, _, name = table.partition("/")
+    kind = "stream" if layer == "bronze" else "query"
+    known = ", ".join(sorted(other.partition("/")[2] for other in tables if other.startswith(layer))) or "none"
+    raise WorkspaceError([file.problem((kind,), f"there is no {kind} {name!r}; expected one of {known}")])
 
 
 def _name(rule: DeclaredRule) -> str:
