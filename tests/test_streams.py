@@ -63,5 +63,7 @@ def test_filters_are_checked_as_queries_are_each_at_its_line(tmp_path):
 
 
 def test_an_aggregate_a_subquery_and_a_window_have_no_place_in_a_filter(tmp_path):
-    found = problems(tmp_path, more="where: ['sum(speed) > 1', 'car IN (SELECT 1)', 'speed > 0 [RANGE 1 SLIDE 1]', '']")
-    assert len(found) == 4
+    found = problems(
+        tmp_path, more="where: ['sum(speed) > 1', 'car IN (SELECT 1)', 'speed > 0 [RANGE 1 SLIDE 1]', '', '{{ 2BD']"
+    )
+    assert len(found) == 5

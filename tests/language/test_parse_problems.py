@@ -134,6 +134,7 @@ def test_select_list(text: str, said: str) -> None:
         (", other", "the stream 'other' has no window"),
         (", other [RANGE 1 DAY SLIDE 1 DAY]", "unknown stream 'other'; streams: traffic"),
         ("WHERE", "the text cannot be read as SQL near 'WHERE'"),
+        ("WHERE {{ 2BD", "the text cannot be read as SQL"),
         ("WHERE speed >", "the text cannot be read as SQL near '>'"),
         ("WHERE name = 'abc", "this string is never closed"),
         ("WHERE `name = 1", "this ` is never closed"),

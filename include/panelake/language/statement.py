@@ -49,7 +49,7 @@ def _parse(plain: str, problems: ProblemList) -> list[exp.Expr]:
         return [tree for tree in sqlglot.parse(plain, dialect=WindowSql) if tree is not None]
     except ParseError as error:
         _add_parse_error(error, plain, problems)
-    except (SqlglotError, ValueError, TypeError, AttributeError, LookupError):
+    except (SqlglotError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError):
         problems.add(0, f"the text cannot be read as SQL; expected {_SHAPE}")
     return []
 

@@ -125,7 +125,7 @@ def _lowered(stream: str, columns: Mapping[str, str], text: str, problems: Probl
 def _parse(plain: str, problems: ProblemList) -> exp.Expr | None:
     try:
         trees = [tree for tree in sqlglot.parse(f"SELECT 1 WHERE {plain}", dialect=WindowSql) if tree is not None]
-    except (SqlglotError, ValueError, TypeError, AttributeError, LookupError):
+    except (SqlglotError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError):
         trees = []
     select = trees[0] if len(trees) == 1 else None
     others = [name for name, value in select.args.items() if value and name not in {"expressions", "where"}] if (
