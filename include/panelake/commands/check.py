@@ -6,6 +6,7 @@ import argparse
 
 from panelake.cli import print_json, workspace_folder
 from panelake.console import say
+from panelake.errors import PartDownError
 from panelake.sources.files import list_files
 from panelake.streams import is_template
 from panelake.workspace import Workspace, load_workspace
@@ -19,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     """Errors are raised; what is left is a workspace that can run."""
     workspace = load_workspace(workspace_folder(options))
     require_sound_rules(workspace)
-    files = {name: _files(workspace, name) for name in workspace.streams}
+    files = _files_of_all(workspace)
     if options.json:
         found = {"workspace": str(workspace.root), "streams": files, "queries": list(workspace.all_queries)}
         print_json({"problems": [], **found})
@@ -41,6 +42,20 @@ def require_sound_rules(workspace: Workspace) -> None:
         from panelake.quality.own_checks import require_sound  # noqa: PLC0415 - see above
 
         require_sound(workspace.own_rules)
+
+
+def _files_of_all(workspace: Workspace) -> dict[str, int | None]:
+    """What `_files` finds for each stream; every source that is not there is told, not the first alone."""
+    files: dict[str, int | None] = {}
+    missing = []
+    for name in workspace.streams:
+        try:
+            files[name] = _files(workspace, name)
+        except PartDownError as error:
+            missing.append(str(error))
+    if missing:
+        raise PartDownError("\n".join(missing))
+    return files
 
 
 def _files(workspace: Workspace, stream: str) -> int | None:
