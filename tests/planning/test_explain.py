@@ -65,6 +65,16 @@ def test_the_papers_example_in_figures(root: Path) -> None:
     assert document["statistics"] == {"measured": False, "tuples_per_second": 1000.0, "groups": {"`area_id`": 10}}
 
 
+def test_a_time_unit_of_microseconds_is_told_exactly(root: Path) -> None:
+    text = "SELECT count(*) AS n FROM traffic [RANGE 250 MICROSECONDS SLIDE 25 MICROSECONDS]"
+    (root / "queries" / "fine.sql").write_text(text)
+    for name in QUERIES:
+        (root / "queries" / f"{name}.sql").unlink()
+    document = plan_of_paper(root)
+    assert document["time_unit"] == 0.000025
+    assert [group["time_sizes"] for group in document["groups"]] == [[0.000025]]
+
+
 def test_plan_prints_one_document(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--workspace", str(root), "--json"]) == 0
     (stream,) = json.loads(capsys.readouterr().out)["streams"]

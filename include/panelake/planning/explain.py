@@ -26,7 +26,7 @@ class Explained:
         plan = self.plan
         return {
             "stream": plan.stream,
-            "time_unit": None if plan.time_unit is None else _number(plan.time_unit / SECOND),
+            "time_unit": None if plan.time_unit is None else _seconds(plan.time_unit),
             "groups": [self._group(pane_set) for pane_set in plan.sets],
             "queries": [self._query(pane_set, query) for pane_set in plan.sets for query in pane_set.queries],
             "stored_per_million": _number(sum(self.stored(pane_set) for pane_set in plan.sets)),
@@ -68,7 +68,7 @@ class Explained:
             "cuts": _cuts(pane_set.rows),
             "sizes": list(pane_set.rows.sizes()) if pane_set.rows else [],
             "time_cuts": _cuts(pane_set.time),
-            "time_sizes": [_number(size / SECOND) for size in pane_set.time.sizes()] if pane_set.time else [],
+            "time_sizes": [_seconds(size) for size in pane_set.time.sizes()] if pane_set.time else [],
             "stored": pane_set.stored,
             "why": pane_set.why,
             "stored_per_million": _number(self.stored(pane_set)),
@@ -113,3 +113,9 @@ def _cuts(cuts: Cuts | None) -> list[dict[str, int]]:
 def _number(value: float) -> int | float:
     """Whole numbers as such, others to four digits."""
     return int(value) if value == int(value) else round(value, 4)
+
+
+def _seconds(microseconds: int) -> int | float:
+    """Exact: a pane may be shorter than four digits tell."""
+    whole, rest = divmod(microseconds, SECOND)
+    return microseconds / SECOND if rest else whole
