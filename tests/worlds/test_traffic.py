@@ -50,10 +50,20 @@ def test_a_folder_with_files_is_refused_and_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.parametrize(("tuples", "rate"), [(0, 1.0), (-1, 1.0), (1, 0.0)])
-def test_nothing_to_generate_is_refused(tmp_path, tuples, rate):
-    with pytest.raises(BadInputError, match="must be more than 0"):
-        generate("traffic", tuples, rate, 1, START, tmp_path / "out", lambda _: None)
+@pytest.mark.parametrize(
+    ("tuples", "rate", "seed", "said"),
+    [
+        (0, 1.0, 1, "--tuples 0: expected how many, at least 1"),
+        (-1, 1.0, 1, "--tuples -1: expected"),
+        (1, 0.0, 1, "--rate 0: expected tuples a second, a finite number above 0"),
+        (1, float("nan"), 1, "--rate nan: expected"),
+        (1, float("inf"), 1, "--rate inf: expected"),
+        (1, 1.0, -1, "--seed -1: expected a whole number from 0"),
+    ],
+)
+def test_what_cannot_be_generated_is_refused(tmp_path, tuples, rate, seed, said):
+    with pytest.raises(BadInputError, match=said):
+        generate("traffic", tuples, rate, seed, START, tmp_path / "out", lambda _: None)
     assert not (tmp_path / "out").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -33,13 +34,21 @@ def generate(  # noqa: PLR0917 - the command's own options
     """Write the world's tuples below the folder, which must hold no files yet; give the files written."""
     if world not in WORLDS:
         raise BadInputError(f"unknown world {world!r}; expected one of {', '.join(sorted(WORLDS))}")
-    if tuples <= 0 or rate <= 0:
-        raise BadInputError(f"--tuples {tuples} and --rate {rate:g} must be more than 0")
+    _require_sound(tuples, rate, seed)
     _require_empty(folder)
     return [
         _land(table, folder / stream / f"{stream or world}-{number:05d}.parquet", progress)
         for number, (stream, table) in enumerate(WORLDS[world](tuples, rate, seed, start))
     ]
+
+
+def _require_sound(tuples: int, rate: float, seed: int) -> None:
+    if tuples <= 0:
+        raise BadInputError(f"--tuples {tuples}: expected how many, at least 1")
+    if not 0 < rate < math.inf:
+        raise BadInputError(f"--rate {rate:g}: expected tuples a second, a finite number above 0")
+    if seed < 0:
+        raise BadInputError(f"--seed {seed}: expected a whole number from 0")
 
 
 def _require_empty(folder: Path) -> None:
