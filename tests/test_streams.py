@@ -46,6 +46,13 @@ def test_keys_of_another_format_and_missing_ones_are_refused_by_name(tmp_path):
     assert "a kafka source needs the key 'servers'" in message
 
 
+def test_a_generator_names_a_world_there_is_and_a_rate_there_can_be(tmp_path):
+    [(_, message)] = problems(tmp_path, source="{format: generator, world: moon}")
+    assert "unknown world 'moon'; expected one of news, packets, traffic" in message
+    [(_, message)] = problems(tmp_path, source="{format: generator, world: traffic, rate: .inf}")
+    assert "finite number" in message
+
+
 def test_unique_must_name_columns(tmp_path):
     [(_, message)] = problems(tmp_path, more="unique: [car, colour]")
     assert "unique names 'colour'; expected columns of the schema: car, speed, ts" in message

@@ -99,6 +99,13 @@ def _check_path(path: str) -> None:
         raise ValueError(f"path {path!r}: braces hold a template, such as {{start:%Y-%m-%d/%H%M}}, and nothing else")
 
 
+def _check_world(world: str) -> None:
+    from panelake.worlds.generate import WORLDS  # noqa: PLC0415 - loads numpy, for this one source alone
+
+    if world not in WORLDS:
+        raise ValueError(f"unknown world {world!r}; expected one of {', '.join(sorted(WORLDS))}")
+
+
 def check_no_login(address: str) -> str:
     """Refuse keys in an address: addresses stand in tables, in logs and in the report."""
     if _LOGIN.match(address):
@@ -132,7 +139,7 @@ class Source(StrictModel):
     topic: str = ""
     servers: str = ""
     world: str = ""
-    rate: Annotated[float, Field(gt=0)] = 500.0
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 500.0
     seed: int = 1
     wait: Duration = 0  # how long past its end a scheduled slice waits for a source that is not there yet
 
@@ -151,6 +158,8 @@ class Source(StrictModel):
         for key in _NEEDED_KEYS.get(self.format, ("path",)):
             if not getattr(self, key):
                 raise ValueError(f"a {self.format} source needs the key {key!r}")
+        if self.format == "generator":
+            _check_world(self.world)
         _check_path(self.path)
         if self.arrival not in {None, "path"} and is_template(self.path):
             raise ValueError(f"arrival is {self.arrival!r}, but the path holds a template; expected 'path'")
