@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from panelake import tables
 from panelake.catalog import Catalog
 from panelake.cli import main
 from panelake.ledger import Entry, Ledger
-from panelake.slices import Slice, parse_instant
+from panelake.slices import Slice, parse_instant, to_datetime
 
 LENGTH = 300_000_000
 ORIGIN = parse_instant("2026-01-01T00:00:00Z")
@@ -145,6 +146,27 @@ def test_status_shows_the_newest_slices_alone_when_asked(folder: Path, capsys: p
     assert [row["slice"] for row in document["slices"]] == ["2026-01-01T00:10:00Z", "2026-01-01T00:15:00Z"]
     error = told(capsys, "status", "--last", "0", "--workspace", str(folder), code=2)
     assert "--last 0: expected how many slices to show, at least 1" in error
+
+
+def test_a_green_run_for_nothing_is_told_even_before_the_first_slice(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = folder / "airflow.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute(
+            "CREATE TABLE dag_run (dag_id TEXT, run_id TEXT, state TEXT, data_interval_start TIMESTAMP,"
+            " data_interval_end TIMESTAMP)"
+        )
+        for place in (0, 1, 2):
+            bounds = [f"{to_datetime(instant):%Y-%m-%d %H:%M:%S}" for instant in vars(part_at(place)).values()]
+            row = (f"slices_{folder.name}", f"run_{place}", "success", *bounds)
+            connection.execute("INSERT INTO dag_run VALUES (?, ?, ?, ?, ?)", row)
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", f"sqlite:///{database}")
+    record(folder, 1)
+    record(folder, 2)
+    out = told(capsys, "status", "--workspace", str(folder))
+    assert "airflow: 2026-01-01T00:00:00Z: run run_0 succeeded and nothing is published for it" in out
+    assert "run_0" not in told(capsys, "status", "--workspace", str(folder), "--last", "2")
 
 
 def test_a_reason_cannot_steer_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

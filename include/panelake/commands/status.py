@@ -34,21 +34,21 @@ def run(options: argparse.Namespace) -> int:
     history = read_history(Catalog(workspace.warehouse))
     shown = history[-options.last :] if options.last else history
     gaps = missing_between([facts.slice for facts in shown])
+    airflow = _airflow(workspace, shown, since=shown[0].slice.start if options.last and shown else None)
     if options.json:
         found = {"slices": [_document(facts) for facts in shown], "missing": [_gap(gap, workspace) for gap in gaps]}
-        print_json({**found, "freshness": _freshness(history), "airflow": _airflow(workspace, shown)})
+        print_json({**found, "freshness": _freshness(history), "airflow": airflow})
     else:
         _tell(shown, gaps, workspace)
-        for finding in _airflow(workspace, shown):
+        for finding in airflow:
             say(f"airflow: {finding['slice']}: {finding['finding']}")
         _tell_freshness(_freshness(history))
     return 0
 
 
-def _airflow(workspace: Workspace, shown: Sequence[SliceFacts]) -> list[dict[str, str]]:
+def _airflow(workspace: Workspace, shown: Sequence[SliceFacts], since: int | None) -> list[dict[str, str]]:
     """Where Airflow's runs and the ledger disagree; nothing where no Airflow can be asked."""
     published = {facts.slice for facts in shown if (whole := facts.whole("publish")) and not whole.refused}
-    since = min((facts.slice.start for facts in shown), default=0)
     return disagreements(workspace, published, since)
 
 

@@ -31,19 +31,24 @@ class KnownRun:
     state: str
 
 
-def disagreements(workspace: Workspace, published: Collection[Slice], since: int) -> list[dict[str, str]]:
-    """Green runs whose slice is not published, and published slices that no run is known of, by slice."""
+def disagreements(workspace: Workspace, published: Collection[Slice], since: int | None = None) -> list[dict[str, str]]:
+    """Green runs whose slice is not published, and published slices that no run is known of, by slice.
+
+    `since` leaves out earlier runs: of these it is not told what is published.
+    """
     runs = known_runs(workspace)
     if not runs:
         return []
     return [*_green_for_nothing(runs, published, since), *_without_run(runs, published)]
 
 
-def _green_for_nothing(runs: Iterable[KnownRun], published: Collection[Slice], since: int) -> list[dict[str, str]]:
+def _green_for_nothing(
+    runs: Iterable[KnownRun], published: Collection[Slice], since: int | None
+) -> list[dict[str, str]]:
     return [
         _finding(run.slice, f"run {run.run_id} succeeded and nothing is published for it: {_again(run.slice)}")
         for run in runs
-        if run.state == "success" and run.slice.start >= since and run.slice not in published
+        if run.state == "success" and (since is None or run.slice.start >= since) and run.slice not in published
     ]
 
 
