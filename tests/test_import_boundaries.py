@@ -13,7 +13,7 @@ import panelake
 
 PACKAGE = Path(panelake.__file__).parent
 PROJECT = PACKAGE.parents[1]
-PURE = ("planning", "language")
+PURE = ("planning", "language", "capacity")
 
 
 def imported(file: Path) -> Iterator[str]:
