@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from pyarrow import fs
 
 from panelake import tables
 from panelake.errors import PartDownError, TransientError
@@ -22,13 +23,21 @@ def numbers(address: str) -> list[int]:
 
 @pytest.fixture
 def address(tmp_path) -> str:
-    return str(tmp_path / "table")
+    return str(tmp_path / "a täble")
 
 
 def test_a_table_that_is_not_there_has_no_rows_but_its_columns(address):
     assert tables.read(address, SCHEMA).schema == SCHEMA
     assert tables.read(address, SCHEMA, columns=["number"]).column_names == ["number"]
     assert tables.open_table(address) is None
+
+
+def test_no_thread_of_arrow_reads_through_python(address):
+    tables.append(address, rows(1, 2))
+    store = tables.dataset(DeltaTable(address)).filesystem
+    while isinstance(store, fs.SubTreeFileSystem):
+        store = store.base_fs
+    assert isinstance(store, fs.LocalFileSystem), "a process that ends while Arrow reads through Python aborts"
 
 
 def test_rows_are_found_by_the_values_of_columns(address):

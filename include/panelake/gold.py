@@ -218,7 +218,7 @@ def _predicate(kind: pa.DataType, ranges: Sequence[Sequence[int]]) -> str:
 
 
 def _between(table: DeltaTable, ranges: Sequence[Sequence[int]]) -> pa.Table:
-    rows = table.to_pyarrow_dataset()
+    rows = tables.dataset(table)
     kind = rows.schema.field(END).type
     conditions = [
         (pc.field(END) >= pa.scalar(one[0], kind)) & (pc.field(END) <= pa.scalar(one[-1], kind)) for one in ranges

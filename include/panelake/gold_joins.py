@@ -89,7 +89,7 @@ def replace_combinations(address: str, staged: ds.Dataset | None, schema: pa.Sch
 
     def commit() -> int:
         table = DeltaTable(address)
-        rows = table.to_pyarrow_dataset()
+        rows = tables.dataset(table)
         if not owned.sql():
             return 0
         if rows.count_rows(filter=owned.filter()) == 0:
@@ -97,7 +97,7 @@ def replace_combinations(address: str, staged: ds.Dataset | None, schema: pa.Sch
                 tables.overwrite(table, _fresh(staged, schema), owned.sql())
         else:
             _revise(table, rows.to_table(filter=owned.filter()), staged, schema, owned)
-        return int(DeltaTable(address).to_pyarrow_dataset().count_rows(filter=owned.filter()))
+        return int(tables.dataset(DeltaTable(address)).count_rows(filter=owned.filter()))
 
     written = tables.retry_conflicts(commit, address)
     tables.keep_few_files(address)

@@ -15,13 +15,17 @@ from functools import reduce
 from operator import and_
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from pyarrow import fs
 
 from panelake.errors import PartDownError, TransientError
+from panelake.spark.object_store import open_store
 
 Result = TypeVar("Result")
 MOST_FILES = 100
@@ -70,6 +74,20 @@ def open_table(address: str) -> DeltaTable | None:
         return None
 
 
+def dataset(table: DeltaTable) -> ds.FileSystemDataset:
+    """The table's rows, to be filtered and read."""
+    return table.to_pyarrow_dataset(filesystem=file_system(table))
+
+
+def file_system(table: DeltaTable) -> fs.FileSystem:
+    """The table's folder as Arrow itself reads it.
+
+    Through delta-rs Arrow's threads would call back into Python, and a process that ends just then aborts.
+    """
+    store, folder = open_store(unquote(table.table_uri))
+    return fs.SubTreeFileSystem(folder, store)
+
+
 def read(
     address: str,
     schema: pa.Schema,
@@ -84,13 +102,13 @@ def read(
     table = open_table(address)
     if table is None:
         return schema.empty_table().select(columns or schema.names)
-    return table.to_pyarrow_dataset().to_table(columns=columns, filter=_all(where or {}, also))
+    return dataset(table).to_table(columns=columns, filter=_all(where or {}, also))
 
 
 def count(address: str, condition: pc.Expression) -> int:
     """How many rows of the newest version meet the condition."""
     table = open_table(address)
-    return 0 if table is None else int(table.to_pyarrow_dataset().count_rows(filter=condition))
+    return 0 if table is None else int(dataset(table).count_rows(filter=condition))
 
 
 def next_moment(address: str, column: str = "recorded_at") -> datetime:
@@ -128,7 +146,7 @@ def compare_and_append(address: str, schema: pa.Schema, decide: Callable[[pa.Tab
 
     def commit() -> None:
         table = DeltaTable(address)
-        rows = decide(table.to_pyarrow_table())
+        rows = decide(dataset(table).to_table())
         if rows is not None:
             write_deltalake(table, rows, mode="append", commit_properties=_ONCE)
 
@@ -142,7 +160,7 @@ def append_while(address: str, rows: pa.Table, condition: pc.Expression, expecte
 
     def commit() -> bool:
         table = DeltaTable(address)
-        if table.to_pyarrow_dataset().count_rows(filter=condition) != expected:
+        if dataset(table).count_rows(filter=condition) != expected:
             return False
         write_deltalake(table, rows, mode="append", commit_properties=_ONCE)
         return True

@@ -153,7 +153,7 @@ def _gold_columns(query: Query, entry: Entry) -> pa.Schema:
 
 
 def _rows(table: DeltaTable) -> int:
-    return int(table.to_pyarrow_dataset().count_rows())
+    return int(tables.dataset(table).count_rows())
 
 
 def _tell(wanted: Restatement) -> None:

@@ -16,7 +16,7 @@ def remove(address: str, unwanted: pc.Expression) -> int:
 
     def commit() -> int:
         table = DeltaTable(address)
-        rows = table.to_pyarrow_dataset()
+        rows = tables.dataset(table)
         found = rows.to_table(columns=[END], filter=unwanted)[END]
         if not len(found):
             return 0

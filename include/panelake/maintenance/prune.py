@@ -72,7 +72,7 @@ def _of_join(context: Context, join: JoinQuery, every: dict[str, list[Ingested]]
 
 def _newest_state(address: str) -> int:
     table = tables.open_table(address)
-    starts = None if table is None else table.to_pyarrow_dataset().to_table(columns=["slice_start"])["slice_start"]
+    starts = None if table is None else tables.dataset(table).to_table(columns=["slice_start"])["slice_start"]
     newest = None if starts is None else pa.compute.max(starts)
     return _DAWN if newest is None or not newest.is_valid else int(newest.value)
 
@@ -145,7 +145,7 @@ def _small(name: str, address: str, column: str, cutoff: int) -> Iterator[Step]:
     if cutoff == _DAWN or table is None or column not in table.schema().to_arrow().names:
         return
     predicate = f"{column} < '{format_instant(cutoff)}'"
-    old = table.to_pyarrow_dataset().filter(pa.compute.field(column) < pa.scalar(cutoff, tables.timestamp_type()))
+    old = tables.dataset(table).filter(pa.compute.field(column) < pa.scalar(cutoff, tables.timestamp_type()))
     rows = int(old.count_rows())
     if rows:
         told = f"{rows:,} rows of slices before {format_instant(cutoff)}"

@@ -61,7 +61,7 @@ def _place(query: AggregateQuery, end: int) -> str:
 def _chosen_end(context: Context, query: AggregateQuery, generator: np.random.Generator) -> int | None:
     """The end of a window in gold whose tuples are all in bronze; None where there is none."""
     table = tables.open_table(context.catalog.gold(query.name))
-    rows = None if table is None else table.to_pyarrow_dataset().to_table(columns=[END, SLICE])
+    rows = None if table is None else tables.dataset(table).to_table(columns=[END, SLICE])
     if rows is None or not rows.num_rows:
         return None
     parts = np.unique(rows[SLICE].cast(pa.int64()).to_numpy())
@@ -95,7 +95,7 @@ def _published(context: Context, query: AggregateQuery, end: int) -> list[Row]:
     rows = tables.open_table(context.catalog.gold(query.name))
     if rows is None:
         return []
-    dataset = rows.to_pyarrow_dataset()
+    dataset = tables.dataset(rows)
     found: list[Row] = dataset.to_table(
         filter=pc.field(END) == pa.scalar(end, dataset.schema.field(END).type)
     ).to_pylist()

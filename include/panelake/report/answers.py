@@ -8,8 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
-from deltalake.fs import DeltaStorageHandler
-from pyarrow.fs import PyFileSystem
 
 from panelake import tables
 from panelake.gold import END, REVISION, SLICE, START
@@ -57,7 +55,7 @@ def _of_newest_files(table: DeltaTable, wanted: int) -> pa.Table:
 
 
 def _rows_of(table: DeltaTable, paths: Sequence[str]) -> pa.Table:
-    store = PyFileSystem(DeltaStorageHandler(table.table_uri))
+    store = tables.file_system(table)
     files = ds.dataset(list(paths), schema=pa.schema(table.schema().to_arrow()), filesystem=store, format="parquet")
     return files.to_table()
 

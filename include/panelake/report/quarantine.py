@@ -71,7 +71,7 @@ def _samples(address: str, starts: Sequence[int]) -> dict[str, list[BadTuple]]:
     dates = [to_datetime(starts[0]).date() - timedelta(days=1), to_datetime(starts[-1]).date()]
     in_days = (pc.field("_date") >= pa.scalar(dates[0])) & (pc.field("_date") <= pa.scalar(dates[1]))
     chosen = pc.field("_slice").isin(pa.array(starts, tables.timestamp_type()))
-    dataset = table.to_pyarrow_dataset()
+    dataset = tables.dataset(table)
     columns = [name for name in ("raw", "reason", "detail", "_source", "_slice") if name in dataset.schema.names]
     return _by_reason(dataset.scanner(columns=columns, filter=in_days & chosen).head(_MOST_ROWS))
 

@@ -69,7 +69,7 @@ def _rows_of(address: str, parts: Sequence[Slice]) -> pa.Table:
     time = pc.field("slice_start")
     # The bounds let files be skipped by their statistics; the list then picks the slices.
     condition = (time >= first) & (time <= last) & time.isin(starts)
-    return table.to_pyarrow_dataset().to_table(filter=condition)
+    return tables.dataset(table).to_table(filter=condition)
 
 
 def _grades(rows: pa.Table) -> pa.Array:
