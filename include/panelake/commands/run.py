@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from panelake import tables
 from panelake.cli import print_json, workspace_folder
@@ -19,6 +20,8 @@ from panelake.runner import ordered, run_slice, run_stage
 from panelake.slices import Slice
 from panelake.spark.session import lost_server_is_transient
 from panelake.workspace import Workspace, load_workspace
+
+_LISTED = 5
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -49,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
             entries = _run_missing(context, parts, again=options.again, quiet=options.json)
     refused = [entry for entry in entries if entry.status == "refused" and entry.subject]
     if options.json:
-        print_json({"slices": _summary(entries), "refused": [_refusal(entry) for entry in refused]})
+        document = {"slices": _summary(entries), "refused": [_refusal(entry) for entry in refused]}
+        print_json({**document, "refreshed": _refreshed(entries)})
     else:
         _tell(entries, refused)
     return 1 if refused else 0
@@ -101,6 +105,12 @@ def _refusal(entry: Entry) -> dict[str, object]:
     return {"slice": entry.slice.name, "stage": entry.stage, "subject": entry.subject, **entry.details}
 
 
+def _refreshed(entries: list[Entry]) -> list[dict[str, Any]]:
+    """What the sources of slices taken anew held that was not recorded of them, and the other way round."""
+    anew = [entry for entry in entries if "refreshed" in entry.details]
+    return [{"slice": entry.slice.name, "stream": entry.subject, **entry.details["refreshed"]} for entry in anew]
+
+
 def _tell(entries: list[Entry], refused: list[Entry]) -> None:
     parts = {entry.slice for entry in entries}
     if not parts:
@@ -110,3 +120,11 @@ def _tell(entries: list[Entry], refused: list[Entry]) -> None:
         say(f"{part.name}  {sum(seconds.values()):6.1f} s  " + "  ".join(f"{k} {v:.1f}" for k, v in seconds.items()))
     for entry in refused:
         say(f"refused: {entry.slice.name} {entry.stage} {entry.subject}: {entry.details.get('why', '')}")
+    for one in _refreshed(entries):
+        told = [f"{len(one[kind])} {kind}: {_listed(one[kind])}" for kind in ("added", "gone", "changed") if one[kind]]
+        say(f"refreshed: {one['slice']} {one['stream']}: {'; '.join(told) or 'the source is as it was'}")
+
+
+def _listed(paths: list[str]) -> str:
+    more = f" and {len(paths) - _LISTED:,} more" if len(paths) > _LISTED else ""
+    return f"{', '.join(paths[:_LISTED])}{more}"
