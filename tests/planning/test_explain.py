@@ -16,6 +16,8 @@ from panelake.numbers import Numbers
 from panelake.planning.explain import Explained
 from panelake.planning.plan import build_plan
 from panelake.slices import Slice
+from panelake.sources.inputs import Inputs, SliceInput
+from panelake.stages.intake import rules_of
 from panelake.stages.registry import register_new
 from panelake.workspace import load_workspace
 
@@ -88,6 +90,34 @@ def test_plan_tells_a_person_the_same(root: Path, capsys: pytest.CaptureFixture[
     assert "panes of rows: sizes 50 tuples" in told
     assert "apart: fragments of both would hold" in told
     assert "ROW 400 / 100" in told
+
+
+def ingested(root: Path, minute: int) -> None:
+    """Enter a slice as ingest does, by the rules that streams.yaml has now."""
+    context, part = Context(load_workspace(root)), Slice(minute * MINUTE, (minute + 1) * MINUTE)
+    Inputs(context.catalog, "traffic").record(part, SliceInput((), rules=rules_of(context, "traffic")))
+    Numbers(context.catalog).reserve("traffic", part, 10)
+
+
+def with_where(root: Path, where: str) -> None:
+    (root / "streams.yaml").write_text(f"{STREAMS}    where: {where}\n" if where else STREAMS)
+
+
+def test_a_changed_where_shows_its_border(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """│ 0, 1: speed >= 0 │ 2: the same, in another order with one more │ the next: none."""
+    for minute, where in enumerate(["[speed >= 0]", "[speed >= 0]", "[car_id > 1, speed >= 0]"]):
+        with_where(root, where)
+        ingested(root, minute)
+    with_where(root, "[speed >= 0, car_id > 1]")
+    assert main(["plan", "--workspace", str(root), "--json"]) == 0
+    change = {"stream": "traffic", "from": "1970-01-01T00:02:00Z", "before": ["speed >= 0"]}
+    change |= {"after": ["car_id > 1", "speed >= 0"]}
+    assert json.loads(capsys.readouterr().out)["borders"] == [change]
+    with_where(root, "")
+    assert main(["plan", "--workspace", str(root)]) == 0
+    told = capsys.readouterr().out
+    assert "where of stream traffic changed: speed >= 0; from slice 1970-01-01T00:02:00Z on: car_id > 1 AND" in told
+    assert "car_id > 1 AND speed >= 0; from the next ingested slice on: no filter; older tuples stay" in told
 
 
 def test_slices_that_would_run_are_told_with_the_reason(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

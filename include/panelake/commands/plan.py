@@ -11,6 +11,7 @@ from panelake.console import print_table, say
 from panelake.context import Context
 from panelake.dirty import DirtySet
 from panelake.errors import BadInputError
+from panelake.filters.borders import filter_borders, tell_borders
 from panelake.filters.explained import cost_text, filter_chains
 from panelake.numbers import NumberRange, Numbers, next_range
 from panelake.pane_plan import plan_of
@@ -38,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
         document = {"streams": [Explained(plan_of(context, name)).document() for name in streams]}
         document["joins"] = [explained_join(join) for join in context.workspace.joins.values()]
         document["filters"] = [chain.document() for chain in filter_chains(context)]
+        document["borders"] = [border.document() for border in filter_borders(context)]
     if options.json:
         print_json(document)
     elif "slices" in document:
@@ -46,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
         _tell_streams(document["streams"])
         tell_joins(document["joins"])
         _tell_filters(document["filters"])
+        tell_borders(document["borders"])
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -49,6 +50,11 @@ class StreamFilter:
         if self.function:
             return f"{self.text} may raise and is not declared commutative"
         return why_raises(self.sql, types)
+
+
+def recorded_filters(rules: Mapping[str, Any]) -> tuple[StreamFilter, ...]:
+    """The filters that a slice's rules were recorded with."""
+    return tuple(StreamFilter(**{**known, "parameters": tuple(known["parameters"])}) for known in rules["where"])
 
 
 def placed_filters(filters: Iterable[StreamFilter], types: Mapping[str, str]) -> tuple[Placed, ...]:

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
 from panelake.durations import format_duration
-from panelake.language.stream_filters import StreamFilter
+from panelake.language.stream_filters import StreamFilter, recorded_filters
 from panelake.slices import Slice
 from panelake.sources.glance import Glance
 from panelake.sources.source import FAULT, RAW, column, nothing
@@ -41,8 +41,7 @@ class Rules:
 
     @classmethod
     def recorded(cls, values: Mapping[str, Any]) -> Rules:
-        where = tuple(StreamFilter(**{**known, "parameters": tuple(known["parameters"])}) for known in values["where"])
-        return cls(**{**values, "where": where, "unique": tuple(values["unique"])})
+        return cls(**{**values, "where": recorded_filters(values), "unique": tuple(values["unique"])})
 
 
 @dataclass
