@@ -55,9 +55,15 @@ def test_no_slices_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "--slices 0" in capsys.readouterr().err
 
 
-def test_no_tuples_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--out", str(tmp_path / "new"), "--tuples", "0"]) == 2
-    assert "--tuples 0" in capsys.readouterr().err
+@pytest.mark.parametrize("options", [("--tuples", "0"), ("--seed", "-1")])
+def test_what_cannot_be_generated_is_refused_and_the_demo_before_is_left_alone(
+    options: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PANELAKE_HOME", str(tmp_path))
+    (tmp_path / "demo").mkdir()
+    assert main(["demo", *options]) == 2
+    assert " ".join(options) in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
 
 
 def test_a_workspace_of_ones_own_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

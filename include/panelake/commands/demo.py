@@ -24,6 +24,7 @@ from panelake.spark import probe, server
 from panelake.spark.session import MASTER_VARIABLE
 from panelake.workspace import Workspace, load_workspace
 from panelake.worlds.demo import SLICES, DemoWorld, demo_folder
+from panelake.worlds.generate import require_sound
 
 _ANSWERS_SHOWN = 6
 _PREPARATIONS = 3
@@ -46,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
         raise BadInputError(f"--workspace {options.workspace}: the demo makes a workspace of its own; --out says where")
     if options.slices < 1:
         raise BadInputError(f"--slices {options.slices}: expected how many slices to run, at least 1")
+    require_sound(options.tuples, options.seed)
     with demo_folder(options.out) as folder:
         world = DemoWorld(folder, options.tuples, options.seed, options.slices)
         refused = _drive(world, quiet=options.json)

@@ -34,7 +34,7 @@ def generate(  # noqa: PLR0917 - the command's own options
     """Write the world's tuples below the folder, which must hold no files yet; give the files written."""
     if world not in WORLDS:
         raise BadInputError(f"unknown world {world!r}; expected one of {', '.join(sorted(WORLDS))}")
-    _require_sound(tuples, rate, seed)
+    require_sound(tuples, seed, rate)
     _require_empty(folder)
     return [
         _land(table, folder / stream / f"{stream or world}-{number:05d}.parquet", progress)
@@ -42,7 +42,8 @@ def generate(  # noqa: PLR0917 - the command's own options
     ]
 
 
-def _require_sound(tuples: int, rate: float, seed: int) -> None:
+def require_sound(tuples: int, seed: int, rate: float = 1.0) -> None:
+    """Refuse, before anything is written, what no world can be made of."""
     if tuples <= 0:
         raise BadInputError(f"--tuples {tuples}: expected how many, at least 1")
     if not 0 < rate < math.inf:
