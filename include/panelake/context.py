@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from panelake.catalog import Catalog
 from panelake.ledger import Ledger
 from panelake.locks import Locks
-from panelake.spark.session import open_session
+from panelake.spark.session import open_session, require_known
 from panelake.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Context:
         self.restate = restate
         self.repairing: frozenset[str] = frozenset()
         self._master = master
+        if master is not None:
+            require_known(master)  # before anything is written
 
     @cached_property
     def spark(self) -> SparkSession:

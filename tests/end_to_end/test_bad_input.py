@@ -162,9 +162,13 @@ def test_a_server_that_does_not_answer_is_a_part_that_is_down(workspace):
 
 def test_a_master_of_no_known_kind_is_bad_input(workspace):
     (workspace / "landing" / "traffic").mkdir(parents=True)
-    done = panelake("run", *RANGE, "--workspace", str(workspace), "--master", "mars")
-    assert done.returncode == 2
-    assert "the Spark master is 'mars': expected sc://host:port" in done.stderr
+    before = files_of(workspace)
+    for master, told in (("mars", "the Spark master is 'mars'"), ("sc://host:x", "the Spark Connect URL is 'sc://")):
+        done = panelake("run", *RANGE, "--workspace", str(workspace), "--master", master)
+        assert done.returncode == 2
+        assert told in done.stderr
+        assert "expected sc://host:port" in done.stderr
+    assert files_of(workspace) == before
 
 
 @pytest.mark.parametrize("arguments", [("fly",), ("run", "--sideways"), ()])

@@ -27,8 +27,8 @@ def run(options: argparse.Namespace) -> int:
 
     workspace = load_workspace(workspace_folder(options))
     _require_stream(workspace, options.stream)
-    tables.require_writable(workspace.warehouse)
     context = Context(workspace, options.master)
+    tables.require_writable(workspace.warehouse)
     try:
         with lost_server_is_transient():
             context.open_spark()

@@ -43,9 +43,9 @@ def run(options: argparse.Namespace) -> int:
     workspace = load_workspace(workspace_folder(options))
     require_sound_rules(workspace)
     parts = _asked_for(workspace, options)
-    tables.require_writable(workspace.warehouse)
     asked = {"allow_gap": options.allow_gap, "refresh": options.refresh, "restate": options.restate}
     with _session_of(Context(workspace, options.master, **asked)) as context:
+        tables.require_writable(workspace.warehouse)
         if options.stage:
             entries = run_stage(context, parts[0], stage_named(options.stage))
         else:

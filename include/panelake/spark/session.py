@@ -48,11 +48,19 @@ def open_session(master: str | None = None, name: str = "panelake") -> SparkSess
         spark = _connected(target)
         ship(spark)
         return spark
-    if target.startswith(_CLASSIC):
-        return _classic(target, name)
-    raise BadInputError(
-        f"the Spark master is {shown(target)!r}: expected sc://host:port (Spark Connect), local[*] or spark://host:port"
-    )
+    require_known(target)
+    return _classic(target, name)
+
+
+def require_known(master: str) -> None:
+    """Refuse what is no form of a master."""
+    if master.startswith("sc://"):
+        probe.address(master)
+    elif not master.startswith(_CLASSIC):
+        raise BadInputError(
+            f"the Spark master is {shown(master)!r}: expected sc://host:port (Spark Connect), local[*] or"
+            " spark://host:port"
+        )
 
 
 @contextmanager
