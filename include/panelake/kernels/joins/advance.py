@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from panelake.kernels.joins import bounded_join, unlimited_join
-from panelake.kernels.joins.arrivals import Arrivals, Matches
+from panelake.kernels.joins.arrivals import Arrivals, Matches, stream_of
 from panelake.kernels.joins.clock import CONSUMED, EMITTING, IDLE, NEEDS_ROOM, OUTPUT_FULL, Grid
 from panelake.kernels.joins.compiled import kernel, part_by_type
 from panelake.kernels.joins.odometer import emit
@@ -63,7 +63,7 @@ def advance(join: Join, grid: Grid, batch: Arrivals, row: int, matches: Matches)
                 first, last = row, min(row + BLOCK, len(batch.ts))
                 if not look_up(join, batch, first, last):
                     return row, filled, NEEDS_ROOM
-            if not has_room(join, batch.stream[row]):
+            if not has_room(join, stream_of(batch, row)):
                 return row, filled, NEEDS_ROOM
             if not take(join, grid, batch, row, row - first):
                 row += 1

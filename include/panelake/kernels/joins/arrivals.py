@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panelake.kernels.joins.compiled import kernel
+from panelake.kernels.joins.compiled import kernel, part
+from panelake.kernels.joins.join_spec import MOST_STREAMS
 
 Integers = NDArray[np.int64]
 
@@ -53,6 +54,12 @@ def check_order(batch: Arrivals, streams: int, last_ts: int, last_stream: int) -
             f"({batch.ts[row]}, {batch.stream[row]}) after "
             f"{(int(batch.ts[row - 1]), int(batch.stream[row - 1])) if row else (last_ts, last_stream)}"
         )
+
+
+@part
+def stream_of(batch: Arrivals, row: int) -> int:
+    """A row's stream, of which the compiler knows that it counts from the first."""
+    return int(batch.stream[row] & (MOST_STREAMS - 1))
 
 
 @kernel

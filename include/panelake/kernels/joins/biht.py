@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from panelake.kernels.joins.aligned import aligned_zeros
 from panelake.kernels.joins.compiled import part
 from panelake.kernels.joins.hashing import hash_of, mix
+from panelake.kernels.joins.prefetch import fetch
 
 Integers = NDArray[np.int64]
 Halves = NDArray[np.int32]
@@ -80,17 +81,20 @@ def count_of(stream: int) -> int:
 @part
 def look_at(biht: Biht, keys: Integers, first: int, last: int) -> None:
     """The hashes of some rows' keys, at most MOST_AT_ONCE; their buckets and entries are near from now on."""
+    block = keys[first:last]
     mask = np.uint64(len(biht.buckets) - 1)
-    looked = _UNUSED
-    for row in range(first, last):
-        biht.hashes[row - first] = hash_of(keys[row])
-        looked |= biht.buckets[(biht.hashes[row - first] >> _HALF) & mask]
-    looked_again = 0
-    for row in range(first, last):
-        bucket = biht.buckets[(biht.hashes[row - first] >> _HALF) & mask]
-        looked_again |= biht.words[(bucket & _ENTRY) - _ONE if bucket != _UNUSED else _UNUSED, KEY]
-    if looked == _HASH and looked_again == 0:  # next to never: it keeps the looks above from being left out
-        biht.hashes[0] = hash_of(keys[first])
+    for nth in range(len(block)):
+        biht.hashes[nth] = hash_of(block[nth])
+        fetch(biht.buckets, (biht.hashes[nth] >> _HALF) & mask)
+    for nth in range(len(block)):
+        fetch(biht.words, (biht.buckets[(biht.hashes[nth] >> _HALF) & mask] & _ENTRY) - _ONE)
+
+
+@part
+def seen(biht: Biht, nth: int) -> np.uint64:
+    """The entry that a key just looked at has, if there is one and its bucket is where its search begins."""
+    bucket = biht.buckets[(biht.hashes[nth] >> _HALF) & np.uint64(len(biht.buckets) - 1)]
+    return np.uint64(max(bucket & _ENTRY, _ONE) - _ONE)
 
 
 @part

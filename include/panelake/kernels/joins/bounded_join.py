@@ -20,7 +20,15 @@ from panelake.kernels.joins.existence_patterns import PatternTable, register
 from panelake.kernels.joins.key_sample import KeySample, is_sampled, note_sampled, slide_sample
 from panelake.kernels.joins.policies import Policy, arrived, left, victim
 from panelake.kernels.joins.slots import NOTHING, has_slot, occupy, oldest, vacate
-from panelake.kernels.joins.windows import Windows, is_complete, link, results_with, unlink
+from panelake.kernels.joins.windows import (
+    Windows,
+    fetch_chains,
+    fetch_soon_oldest,
+    is_complete,
+    link,
+    results_with,
+    unlink,
+)
 
 
 class Join(NamedTuple):
@@ -38,6 +46,7 @@ class Join(NamedTuple):
 def look_up(join: Join, batch: Arrivals, first: int, last: int) -> bool:
     """Look at the entries of some rows' keys."""
     look_at(join.windows.biht, batch.key, first, last)
+    fetch_chains(join.windows, last - first)
     return True
 
 
@@ -105,6 +114,7 @@ def _too_old(join: Join, grid: Grid, stream: int) -> int:
     bound = join.clock.now[PERIOD_END] - grid.ranges[stream]
     slot = oldest(join.windows.slots, stream)
     if slot != NOTHING and join.windows.slots.tuples[slot]["ts"] < bound:
+        fetch_soon_oldest(join.windows, stream)
         return slot
     slide_sample(join.sample, stream, bound)
     return NOTHING

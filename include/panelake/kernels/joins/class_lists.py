@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panelake.kernels.joins.compiled import part
+from panelake.kernels.joins.prefetch import fetch
 from panelake.kernels.joins.slots import NOTHING, Slots
+from panelake.kernels.joins.windows import Windows
 
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -73,9 +75,9 @@ def append(lists: ClassLists, slots: Slots, stream: int, slot: int, now: int) ->
 
 
 @part
-def drop(lists: ClassLists, slots: Slots, stream: int, slot: int) -> None:
-    """Take a tuple out of the list of its class."""
-    tuples = slots.tuples
+def drop(lists: ClassLists, windows: Windows, stream: int, slot: int) -> None:
+    """Take a tuple out of the list of its class; what is wanted of the new first one, should it go next, is fetched."""
+    tuples = windows.slots.tuples
     place = place_of(stream, tuples[slot]["group"])
     before, after = tuples[slot]["before"], tuples[slot]["after"]
     if after == NOTHING:
@@ -90,6 +92,8 @@ def drop(lists: ClassLists, slots: Slots, stream: int, slot: int) -> None:
         lists.standing[stream, place] = np.inf
     else:
         lists.since[stream, place] = tuples[after]["entered"]
+        fetch(windows.biht.words, tuples[after]["entry"])
+        fetch(tuples, tuples[after]["after"])
 
 
 @part

@@ -152,7 +152,7 @@ def _grow(growth: Growth, windows: Windows, stream: int, by: int, newcomer: int)
 def left_by_growth(growth: Growth, windows: Windows, stream: int, slot: int) -> None:
     """Take it out of its class; the control group stands in no list."""
     if windows.biht.halves[windows.slots.tuples[slot]["entry"], CONTROL] == 0:
-        drop(growth.lists, windows.slots, stream, slot)
+        drop(growth.lists, windows, stream, slot)
 
 
 @part

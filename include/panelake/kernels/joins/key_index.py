@@ -20,14 +20,17 @@ from numpy.typing import NDArray
 
 from panelake.kernels.joins.aligned import aligned_zeros
 from panelake.kernels.joins.compiled import kernel, part
+from panelake.kernels.joins.prefetch import fetch
 
 Integers = NDArray[np.int64]
+Words = NDArray[np.uint64]
 
 KEY, USED, HEADS = 0, 1, 2
 MOST_AT_ONCE = 256
 _LEAST_BUCKETS = 4 * MOST_AT_ONCE
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: consecutive codes land far apart
 _FOLD = np.uint64(32)
+_ONE = np.uint64(1)
 
 
 class KeyIndex(NamedTuple):
@@ -38,14 +41,14 @@ class KeyIndex(NamedTuple):
 
     buckets: Integers
     used: Integers
-    found: Integers
+    found: Words
 
 
 def make_index(keys: int, streams: int) -> KeyIndex:
     """An empty index that so many keys and a block fill to half at most."""
     size = max(_LEAST_BUCKETS, 1 << (5 * keys // 2 + 2 * MOST_AT_ONCE).bit_length())
     width = 1 << (HEADS + streams - 1).bit_length()
-    return KeyIndex(aligned_zeros(size, width), np.zeros(1, dtype=np.int64), np.empty(MOST_AT_ONCE, dtype=np.int64))
+    return KeyIndex(aligned_zeros(size, width), np.zeros(1, dtype=np.int64), np.empty(MOST_AT_ONCE, dtype=np.uint64))
 
 
 def without_dead_keys(index: KeyIndex, front: Integers) -> KeyIndex:
@@ -82,21 +85,21 @@ def _is_alive(index: KeyIndex, front: Integers, bucket: int) -> bool:
 
 
 @part
-def spread(key: int, size: int) -> int:
-    """The bucket where a key's search begins, in a table whose size is a power of two."""
+def spread(index: KeyIndex, key: int) -> np.uint64:
+    """The bucket where a key's search begins."""
     word = np.uint64(key)
     word = (word ^ (word >> _FOLD)) * _SPREAD
-    return int(np.int64((word >> _FOLD) & np.uint64(size - 1)))
+    return (word >> _FOLD) & np.uint64(len(index.buckets) - 1)
 
 
 @part
-def claim(index: KeyIndex, key: int) -> int:
+def claim(index: KeyIndex, key: int) -> np.uint64:
     """The key's bucket, made its own if it is new."""
     buckets = index.buckets
-    last = len(buckets) - 1
-    bucket = spread(key, last + 1)
+    mask = np.uint64(len(buckets) - 1)
+    bucket = spread(index, key)
     while buckets[bucket, USED] == 1 and buckets[bucket, KEY] != key:
-        bucket = (bucket + 1) & last
+        bucket = (bucket + _ONE) & mask
     if buckets[bucket, USED] == 0:
         buckets[bucket, USED] = 1
         buckets[bucket, KEY] = key
@@ -107,17 +110,11 @@ def claim(index: KeyIndex, key: int) -> int:
 @part
 def claim_all(index: KeyIndex, keys: Integers, first: int, last: int) -> None:
     """The buckets of some rows' keys, at most MOST_AT_ONCE, into `found`."""
-    buckets, found = index.buckets, index.found
-    size = len(buckets)
-    touched = 0
-    for row in range(first, last):
-        bucket = spread(keys[row], size)
-        found[row - first] = bucket
-        touched |= buckets[bucket, USED]
-    if touched == 0 and last - first > size:  # never: it keeps the looks above, which wait for memory together
-        return
-    for row in range(first, last):
-        found[row - first] = claim(index, keys[row])
+    block = keys[first:last]
+    for nth in range(len(block)):
+        fetch(index.buckets, spread(index, block[nth]))
+    for nth in range(len(block)):
+        index.found[nth] = claim(index, block[nth])
 
 
 @part

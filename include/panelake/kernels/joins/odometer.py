@@ -52,10 +52,8 @@ def emit(held: Held, clock: Clock, matches: Matches, filled: int) -> int:
 def _turn(held: Held, clock: Clock, newest: int) -> bool:
     """Turn the odometer by one; False once it has been all the way round."""
     for stream in range(len(clock.at) - 1, -1, -1):
-        if stream == newest:
-            continue
         older = older_at(held, stream, clock.at[stream])
-        if older != NOTHING:
+        if (older != NOTHING) & (stream != newest):
             clock.at[stream] = older
             return True
         clock.at[stream] = clock.first[stream]

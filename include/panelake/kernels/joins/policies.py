@@ -78,7 +78,7 @@ def arrived(policy: Policy, windows: Windows, stream: int, slot: int, results: f
 def left(policy: Policy, windows: Windows, stream: int, slot: int) -> None:
     """A tuple has been unlinked, shed or expired."""
     if policy.kind == ARRIVAL_ORDER:
-        drop(policy.patterns.lists, windows.slots, stream, slot)
+        drop(policy.patterns.lists, windows, stream, slot)
     elif policy.kind == EXISTENCE_GROWTH:
         left_by_growth(policy.growth, windows, stream, slot)
     elif policy.kind <= RESULT:

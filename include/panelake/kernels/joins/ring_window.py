@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panelake.kernels.joins.aligned import aligned_zeros
-from panelake.kernels.joins.arrivals import Arrivals
+from panelake.kernels.joins.arrivals import Arrivals, stream_of
 from panelake.kernels.joins.compiled import part
 
 Integers = NDArray[np.int64]
@@ -89,9 +89,9 @@ def is_full(rings: Rings, stream: int) -> bool:
 
 
 @part
-def place(rings: Rings, stream: int, position: int) -> int:
+def place(rings: Rings, stream: int, position: int) -> np.uint64:
     """Where a position of a stream lies."""
-    return int(rings.base[stream] + (position & rings.mask[stream]))
+    return np.uint64(rings.base[stream] + (position & rings.mask[stream]))
 
 
 @part
@@ -110,7 +110,7 @@ def older_at(rings: Rings, stream: int, position: int) -> int:
 @part
 def push(rings: Rings, batch: Arrivals, row: int, older: int) -> int:
     """Put a tuple at the rear, at the head of its key's chain; give its position."""
-    stream = batch.stream[row]
+    stream = stream_of(batch, row)
     position = int(rings.rear[stream])
     at = place(rings, stream, position)
     rings.stamps[at, TS] = batch.ts[row]

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from panelake.kernels.joins.arrivals import Arrivals
+import numpy as np
+
+from panelake.kernels.joins.arrivals import Arrivals, stream_of
 from panelake.kernels.joins.clock import EMITTING, PERIOD_END, Clock, Grid, enter_period, notice
 from panelake.kernels.joins.compiled import part
 from panelake.kernels.joins.key_index import HEADS, KeyIndex, claim_all, has_room_for
-from panelake.kernels.joins.ring_window import Rings, is_full, push, slide
+from panelake.kernels.joins.prefetch import fetch
+from panelake.kernels.joins.ring_window import Rings, is_full, place, push, slide
 
 
 class Join(NamedTuple):
@@ -33,7 +36,28 @@ def look_up(join: Join, batch: Arrivals, first: int, last: int) -> bool:
     if not has_room_for(join.keys, last - first):
         return False
     claim_all(join.keys, batch.key, first, last)
+    for nth in range(last - first):
+        bucket = join.keys.found[nth]
+        if _is_complete(join, batch.stream[first + nth], bucket):
+            _fetch_heads(join, bucket)
     return True
+
+
+@part
+def _fetch_heads(join: Join, bucket: np.uint64) -> None:
+    """Have each stream's newest tuple of the bucket's key brought near: its first result names them."""
+    rings, buckets = join.windows, join.keys.buckets
+    for stream in range(len(rings.front)):
+        fetch(rings.links, place(rings, stream, buckets[bucket, HEADS + stream]))
+
+
+@part
+def _is_complete(join: Join, mine: int, bucket: np.uint64) -> bool:
+    """Whether every stream but one's own holds the bucket's key."""
+    complete = True
+    for stream in range(len(join.windows.front)):
+        complete &= (stream == mine) | (join.keys.buckets[bucket, HEADS + stream] >= join.windows.front[stream])
+    return complete
 
 
 @part
@@ -43,10 +67,10 @@ def has_room(join: Join, stream: int) -> bool:
 
 
 @part
-def take(join: Join, grid: Grid, batch: Arrivals, row: int, place: int) -> bool:
+def take(join: Join, grid: Grid, batch: Arrivals, row: int, nth: int) -> bool:
     """Push a tuple, the head of its key's chain; True, and the odometer set, if every stream holds the key."""
     rings, clock, buckets = join.windows, join.clock, join.keys.buckets
-    ts, stream, streams = batch.ts[row], batch.stream[row], len(grid.ranges)
+    ts, stream, streams = batch.ts[row], stream_of(batch, row), len(grid.ranges)
     notice(clock, ts, stream)
     if ts >= clock.now[PERIOD_END]:
         enter_period(clock, grid, ts)
@@ -54,13 +78,10 @@ def take(join: Join, grid: Grid, batch: Arrivals, row: int, place: int) -> bool:
             slide(rings, other, clock.now[PERIOD_END] - grid.ranges[other])
     if ts < clock.now[PERIOD_END] - grid.ranges[stream]:
         return False
-    bucket = join.keys.found[place]
+    bucket = join.keys.found[nth]
     buckets[bucket, HEADS + stream] = push(rings, batch, row, buckets[bucket, HEADS + stream])
-    if ts < grid.emit_from:
+    if ts < grid.emit_from or not _is_complete(join, stream, bucket):
         return False
-    for other in range(streams):
-        if buckets[bucket, HEADS + other] < rings.front[other]:
-            return False
     for other in range(streams):
         clock.at[other] = clock.first[other] = buckets[bucket, HEADS + other]
     clock.now[EMITTING] = stream

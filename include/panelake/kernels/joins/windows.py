@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from panelake.kernels.joins.biht import VECTOR, Biht, count_of, head_of
+from panelake.kernels.joins.biht import VECTOR, Biht, count_of, head_of, seen
 from panelake.kernels.joins.compiled import part
+from panelake.kernels.joins.prefetch import fetch
 from panelake.kernels.joins.slots import NOTHING, Slots
+
+_FAR, _NEAR = 16, 8  # places behind the front of the ring
 
 
 class Windows(NamedTuple):
@@ -88,3 +91,24 @@ def results_with(windows: Windows, stream: int, entry: int) -> float:
 def is_complete(windows: Windows, entry: int) -> bool:
     """Whether every bit of a key's vector is set."""
     return bool(windows.biht.halves[entry, VECTOR] == (1 << len(windows.slots.held)) - 1)
+
+
+@part
+def fetch_chains(windows: Windows, rows: int) -> None:
+    """Have the newest tuples of so many keys just looked at brought near."""
+    for nth in range(rows):
+        entry = seen(windows.biht, nth)
+        for stream in range(len(windows.slots.held)):
+            fetch(windows.slots.tuples, windows.biht.halves[entry, head_of(stream)])
+
+
+@part
+def fetch_soon_oldest(windows: Windows, stream: int) -> None:
+    """Have brought near what it takes to let go the tuples that follow the oldest."""
+    slots = windows.slots
+    mask = slots.queue.shape[1] - 1
+    fetch(slots.tuples, slots.queue[stream, (slots.front[stream] + _FAR) & mask])
+    soon = max(slots.queue[stream, (slots.front[stream] + _NEAR) & mask], 0)
+    fetch(windows.biht.words, slots.tuples[soon]["entry"])
+    fetch(slots.tuples, slots.tuples[soon]["before"])
+    fetch(slots.tuples, slots.tuples[soon]["after"])
