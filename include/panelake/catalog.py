@@ -36,15 +36,11 @@ class Catalog:
         return f"{self.warehouse}/state/{query}"
 
     def staged_join(self, query: str, part: Slice) -> str:
-        """Where a join's results wait for their audit; no stream's name begins with an underscore."""
-        return f"{self.staged_states(query, part)}/_what=results"
-
-    def staged_states(self, query: str, part: Slice) -> str:
-        """The folder of a join's results and of the states that came out beside them."""
+        """Where a join's results, and states, wait for their audit; no stream's name begins with an underscore."""
         return f"{self.staging('_joins', part)}/{query}"
 
     def staging(self, stream: str, part: Slice) -> str:
-        """Plain Parquet, a folder per slice and query below: readable for inspection, never part of gold."""
+        """Plain Parquet, below it a folder per attempt and query: readable for inspection, never part of gold."""
         return f"{self.warehouse}/staging/{stream}/{part.folder}"
 
     def ledger(self, table: str) -> str:

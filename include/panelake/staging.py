@@ -1,7 +1,8 @@
 """Staged answers: a slice's rows as the windows stage wrote them, before anyone may read them as gold.
 
 Files are never changed once written and their names are never used again, so a digest of the names says whether what
-is published is what was audited.
+is published is what was audited. Every attempt has a folder of its own, which the stage's entry names: a job that a
+killed client left goes on for a while, and may write when the slice is answered anew.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +26,7 @@ from panelake.spark.types import arrow_type
 _QUERY_FOLDER = "_query="
 _PLACE = ["_window_start", "_window_end"]
 KEPT = "_kept"
+_ATTEMPT = "attempt"
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,23 @@ class Staged:
     rows: pa.Table
     digest: str
     gone: pa.Table
+
+
+def fresh_attempt(folder: str) -> dict[str, str]:
+    """The details that name a folder to stage anew in, below that of the slice; what was staged there before goes."""
+    filesystem, root = open_store(folder)
+    filesystem.delete_dir_contents(root, missing_dir_ok=True)
+    return {_ATTEMPT: uuid4().hex}
+
+
+def attempt_folder(folder: str, details: Mapping[str, Any]) -> str:
+    """Where the stage's entry says that its answers are staged; entries of old name no attempt."""
+    return f"{folder}/{details[_ATTEMPT]}" if _ATTEMPT in details else folder
+
+
+def join_results(folder: str, details: Mapping[str, Any]) -> str:
+    """Where a join's results are; its states, if it has any, lie beside them."""
+    return f"{attempt_folder(folder, details)}/_what=results"
 
 
 def staged_rows(folder: str, query: str) -> int:

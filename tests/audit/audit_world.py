@@ -24,6 +24,7 @@ from panelake.numbers import Numbers
 from panelake.quality.results import of_slice
 from panelake.runner import run_stage
 from panelake.slices import Slice, to_datetime
+from panelake.staging import attempt_folder
 from panelake.workspace import load_workspace
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class World:
 
     def restage(self, query: str, change: Callable[[pa.Table], pa.Table], part: Slice = FIRST) -> None:
         """Change what is staged for a query."""
-        folder = Path(self.catalog.staging("s", part)) / f"_query={query}"
+        folder = self.staged_folder(query, part)
         rows = change(pq.ParquetDataset(folder).read())
         shutil.rmtree(folder)
         folder.mkdir()
@@ -110,7 +111,12 @@ class World:
         pq.write_table(kept, folder / "changed.parquet")
 
     def staged(self, query: str, part: Slice = FIRST) -> pa.Table:
-        return pq.ParquetDataset(Path(self.catalog.staging("s", part)) / f"_query={query}").read()
+        return pq.ParquetDataset(self.staged_folder(query, part)).read()
+
+    def staged_folder(self, query: str, part: Slice) -> Path:
+        """Where the slice's windows of the query are staged."""
+        details = self.context.ledger.of_slice(part)["windows", query].details
+        return Path(attempt_folder(self.catalog.staging("s", part), details)) / f"_query={query}"
 
     def staged_column(self, query: str, column: str) -> str:
         """What a column of the query is called among the staged."""

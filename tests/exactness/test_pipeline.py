@@ -29,7 +29,7 @@ from panelake.ledger import Entry
 from panelake.planning.pane_set import window_spec
 from panelake.runner import run_stage
 from panelake.slices import Slice, to_microseconds
-from panelake.staging import staged_answers
+from panelake.staging import attempt_folder, staged_answers
 from panelake.workspace import load_workspace
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ class Pipeline:
 
     def _passed(self, query: AggregateQuery, part: Slice) -> Entry:
         windows = self.context.ledger.of_slice(part)[("windows", query.name)]
-        staged = staged_answers(self.context.catalog.staging("s", part), query, windows.details)
+        folder = attempt_folder(self.context.catalog.staging("s", part), windows.details)
+        staged = staged_answers(folder, query, windows.details)
         return Entry(part, "audit", f"gold/{query.name}", "done", 0, details={"staged": staged.digest})
 
     def bronze(self) -> list[Tuple]:

@@ -17,7 +17,7 @@ from panelake.language.query import JoinQuery
 from panelake.ledger import Entry
 from panelake.runner import run_stage
 from panelake.slices import Slice, to_microseconds
-from panelake.staging import digest, open_parquet
+from panelake.staging import digest, join_results, open_parquet
 from panelake.workspace import load_workspace
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class JoinWorld:
         return joined
 
     def _passed(self, query: str, part: Slice) -> Entry:
-        staged = open_parquet(self.context.catalog.staged_join(query, part))
+        joined = self.context.ledger.of_slice(part)["join", query]
+        staged = open_parquet(join_results(self.context.catalog.staged_join(query, part), joined.details))
         return Entry(
             part, "audit", f"gold/{query}", "done", 0, details={"staged": digest(staged.files if staged else [])}
         )

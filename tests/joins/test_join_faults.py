@@ -17,6 +17,7 @@ from panelake.ledger import Entry
 from panelake.quality.results import of_slice
 from panelake.runner import run_stage
 from panelake.slices import Slice, parse_instant
+from panelake.staging import join_results
 
 from .join_world import SECOND, JoinWorld
 
@@ -54,7 +55,8 @@ class World(JoinWorld):
 
     def restage(self, query: str, change: Any) -> None:
         """Change what is staged of the second slice for a join."""
-        folder = Path(self.context.catalog.staged_join(query, PARTS[1]))
+        joined = self.context.ledger.of_slice(PARTS[1])["join", query]
+        folder = Path(join_results(self.context.catalog.staged_join(query, PARTS[1]), joined.details))
         rows = change(pq.ParquetDataset(folder).read())
         shutil.rmtree(folder)
         folder.mkdir()

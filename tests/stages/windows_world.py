@@ -17,6 +17,7 @@ from panelake.flow import stage_named
 from panelake.ledger import Entry
 from panelake.runner import run_stage
 from panelake.slices import Slice, to_datetime
+from panelake.staging import attempt_folder
 from panelake.workspace import load_workspace
 
 if TYPE_CHECKING:
@@ -110,11 +111,12 @@ class World:
         return self.staged(query, minute_slice(minute))
 
     def staged(self, query: str, part: Slice) -> list[Tuple]:
-        folder = Path(self.context.catalog.staging("s", part)) / f"_query={query}"
+        details = self.context.ledger.of_slice(part)["windows", query].details
+        folder = Path(attempt_folder(self.context.catalog.staging("s", part), details)) / f"_query={query}"
         if not folder.is_dir():
             return []
         table = pq.ParquetDataset(folder).read()
-        columns = self.context.ledger.of_slice(part)["windows", query].details["columns"]
+        columns = details["columns"]
         names = {name: name for name in table.column_names if name.startswith("_")} | columns
         return table.select(list(names.values())).rename_columns(list(names)).to_pylist()
 

@@ -23,6 +23,7 @@ from panelake.spark.shed_worker import unpacked, unpacked_snapshot
 from panelake.stages.join_limited import join_within_memory
 from panelake.stages.join_state import STATES
 from panelake.stages.join_tuples import reach_of
+from panelake.staging import attempt_folder, fresh_attempt
 
 
 def remembering(context: Context, stream: str, parts: Sequence[Slice]) -> set[Slice]:
@@ -42,7 +43,9 @@ def remember_anew(context: Context, stream: str, part: Slice) -> None:
         joined = context.ledger.of_slice(part).get(("join", join.name))
         if joined is not None and joined.details.get("repaired"):
             with context.locks.working(), context.locks.slice(part):
-                join_within_memory(context, reach_of(join, part, context.ledger.entries(), later=False))
+                folder = context.catalog.staged_join(join.name, part)
+                reach = reach_of(join, part, context.ledger.entries(), later=False)
+                join_within_memory(context, reach, attempt_folder(folder, fresh_attempt(folder)))
 
 
 def remove_staged(context: Context, stream: str) -> None:

@@ -25,7 +25,7 @@ from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, Severity, equal, n
 from panelake.slices import Slice
 from panelake.spark.join_worker import KEY, OWN, SEQ, STREAM, TS, numbered
 from panelake.stages.join_tuples import JoinReach, read_tuples
-from panelake.staging import digest, open_parquet
+from panelake.staging import digest, join_results, open_parquet
 
 _MOST_COUNTED = 5_000_000  # rows of (tuple, window); beyond that a sample of keys is counted
 _WINDOW = "_window"
@@ -48,7 +48,7 @@ class JoinAnswers:
 
     @cached_property
     def folder(self) -> str:
-        return self.context.catalog.staged_join(self.query.name, self.part)
+        return join_results(self.context.catalog.staged_join(self.query.name, self.part), self.joined.details)
 
     @cached_property
     def digest(self) -> str:

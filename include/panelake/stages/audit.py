@@ -26,7 +26,7 @@ from panelake.quality.own_rules import OwnRule
 from panelake.quality.rule_plan import RulePlan
 from panelake.report.data_docs import DataDocs
 from panelake.slices import Slice
-from panelake.staging import staged_answers
+from panelake.staging import attempt_folder, staged_answers
 
 Mine = Mapping[tuple[str, str], Entry]
 
@@ -76,7 +76,7 @@ def _required(mine: Mine, stage: str, subject: str, part: Slice) -> Entry:
 
 def _answers(context: Context, query: AggregateQuery, windows: Entry) -> Answers:
     folder = context.catalog.staging(query.stream, windows.slice)
-    staged = staged_answers(folder, query, windows.details)
+    staged = staged_answers(attempt_folder(folder, windows.details), query, windows.details)
     return Answers(query, window_spec(query.window), windows.slice, windows, staged.rows, staged.digest)
 
 

@@ -25,7 +25,7 @@ from panelake.stages.join_limited import join_within_memory, repair_spans
 from panelake.stages.join_results import joined, selected, selected_types
 from panelake.stages.join_tuples import JoinReach, reach_of, read_tuples
 from panelake.stages.registry import register_new
-from panelake.staging import parquet_rows
+from panelake.staging import attempt_folder, fresh_attempt, join_results, parquet_rows
 
 # What the shed run of a slice told, and a repaired slice goes on telling.
 _TOLD = ("shed", "shed_by", "emitted", "estimated_lost", "estimated_accuracy")
@@ -49,15 +49,16 @@ def _refused(part: Slice, query: JoinQuery) -> Entry:
 def _joined(context: Context, query: JoinQuery, part: Slice, entries: Sequence[Entry]) -> Entry:
     reach = reach_of(query, part, entries, later=query.memory is None)
     details: dict[str, Any] = {"own": own_numbers(reach), "of": _tokens(reach), "fingerprint": query.fingerprint}
-    before = _entry_before(entries, query, part)
+    before, folder = _entry_before(entries, query, part), context.catalog.staged_join(query.name, part)
+    details |= fresh_attempt(folder)
     exact = query.memory is None or query.name in context.repairing or _is_repaired(before)
     if exact:
         results = selected(joined(read_tuples(context, reach), reach), query)
-        results.write.mode("overwrite").parquet(context.catalog.staged_join(query.name, part))
+        results.write.mode("overwrite").parquet(join_results(folder, details))
     else:
-        results, more = _within_memory(context, reach, entries, before)
+        results, more = _within_memory(context, reach, entries, before, attempt_folder(folder, details))
         details |= more
-    rows = parquet_rows(context.catalog.staged_join(query.name, part))
+    rows = parquet_rows(join_results(folder, details))
     if query.memory is not None:
         details |= {"own_slices": sorted(one.slice.start for known in reach.own.values() for one in known)}
         details |= _repaired(before, rows) if exact else {}
@@ -66,9 +67,9 @@ def _joined(context: Context, query: JoinQuery, part: Slice, entries: Sequence[E
 
 
 def _within_memory(
-    context: Context, reach: JoinReach, entries: Sequence[Entry], before: Entry | None
+    context: Context, reach: JoinReach, entries: Sequence[Entry], before: Entry | None, folder: str
 ) -> tuple[DataFrame, dict[str, Any]]:
-    results, outcome = join_within_memory(context, reach)
+    results, outcome = join_within_memory(context, reach, folder)
     is_new = before is None or before.details.get("of") != _tokens(reach)
     answered = answered_slices(entries, reach.query.name)
     has_later = any(one.start >= reach.part.end for one in answered)

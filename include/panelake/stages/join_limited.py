@@ -26,8 +26,8 @@ _LONG_AGO = -(2**63)
 _WHAT = "_what"
 
 
-def join_within_memory(context: Context, reach: JoinReach) -> tuple[DataFrame, SliceOutcome]:
-    """Stage the slice's results and keep the state after it; give the results' frame and what happened."""
+def join_within_memory(context: Context, reach: JoinReach, folder: str) -> tuple[DataFrame, SliceOutcome]:
+    """Stage the slice's results in the folder and keep the state after it; give their frame and what happened."""
     query, part = reach.query, reach.part
     before = state_before(context, query, part)
     matches = _limited(context, reach, before)
@@ -36,8 +36,8 @@ def join_within_memory(context: Context, reach: JoinReach) -> tuple[DataFrame, S
     results = selected(matches, query, more=(PARTITION, STATE, HELD, "_facts"))
     what = F.when(F.col(STATE).isNull(), "results").otherwise("state")
     writer = results.withColumn(_WHAT, what).write.mode("overwrite").partitionBy(_WHAT)
-    writer.parquet(context.catalog.staged_states(query.name, part))
-    return results, keep_state(context, query, part, before)
+    writer.parquet(folder)
+    return results, keep_state(context, query, part, before, folder)
 
 
 def _limited(context: Context, reach: JoinReach, before: Remembered) -> DataFrame:

@@ -90,9 +90,9 @@ class SliceOutcome:
         }
 
 
-def keep_state(context: Context, query: JoinQuery, part: Slice, before: Remembered) -> SliceOutcome:
-    """Merge what the slice's partitions learnt, write their states, and tell what happened."""
-    staged = open_parquet(f"{context.catalog.staged_states(query.name, part)}/_what=state")
+def keep_state(context: Context, query: JoinQuery, part: Slice, before: Remembered, folder: str) -> SliceOutcome:
+    """Merge what the slice's partitions learnt and staged, write their states, and tell what happened."""
+    staged = open_parquet(f"{folder}/_what=state")
     rows = [] if staged is None else staged.to_table(columns=[PARTITION, STATE, HELD, FACTS]).to_pylist()
     after = {row[PARTITION]: unpacked_snapshot(row[STATE]) for row in rows}
     facts = [json.loads(row[FACTS]) for row in rows]

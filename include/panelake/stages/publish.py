@@ -21,7 +21,7 @@ from panelake.ledger import Entry
 from panelake.numbers import NumberRange, Numbers
 from panelake.slices import Slice, format_instant, to_microseconds
 from panelake.stages.publish_joins import publish_join
-from panelake.staging import Staged, staged_answers
+from panelake.staging import Staged, attempt_folder, staged_answers
 
 Mine = Mapping[tuple[str, str], Entry]
 Taken = Sequence[NumberRange]
@@ -128,7 +128,8 @@ def _plain(value: Any) -> Any:
 
 def _audited(context: Context, query: AggregateQuery, part: Slice, windows: Entry, verdict: Entry) -> Staged:
     """The staged answers, which must be those that were audited."""
-    staged = staged_answers(context.catalog.staging(query.stream, part), query, windows.details)
+    folder = attempt_folder(context.catalog.staging(query.stream, part), windows.details)
+    staged = staged_answers(folder, query, windows.details)
     if staged.digest != verdict.details["staged"]:
         raise BadInputError(
             f"query {query.name}, slice {part}: what is staged was not audited; run the stage audit, then publish again"

@@ -15,7 +15,7 @@ from panelake.numbers import Numbers
 from panelake.repairs import mark_for_repair
 from panelake.slices import Slice
 from panelake.spark.types import arrow_type
-from panelake.staging import digest, open_parquet
+from panelake.staging import digest, join_results, open_parquet
 
 Mine = Mapping[tuple[str, str], Entry]
 
@@ -29,7 +29,7 @@ def publish_join(context: Context, query: JoinQuery, part: Slice, mine: Mine) ->
         )
     if verdict.status == "refused":
         return Entry(part, "publish", query.name, "refused", 0, details={"why": verdict.details["why"]})
-    staged = open_parquet(context.catalog.staged_join(query.name, part))
+    staged = open_parquet(join_results(context.catalog.staged_join(query.name, part), joined.details))
     if digest([] if staged is None else staged.files) != verdict.details["staged"]:
         raise BadInputError(
             f"query {query.name}, slice {part}: what is staged was not audited; run the stage audit, then publish again"

@@ -47,7 +47,7 @@ from panelake.stages.panes import ROW, UNIT
 from panelake.stages.registry import register_new
 from panelake.stages.sketches import with_sketches
 from panelake.stages.surroundings import Surroundings, changed_spans, surroundings
-from panelake.staging import staged_rows
+from panelake.staging import attempt_folder, fresh_attempt, staged_rows
 
 CHUNKS_A_PARTITION = 4  # partitions are drawn by hash: of few chunks all would often be in one
 
@@ -76,10 +76,11 @@ def _answers(context: Context, name: str, part: Slice, queries: Sequence[Aggrega
     changed = [one.slice for one in inside(around.known, part)] if any(task.changed_only for task in tasks) else []
     tasks = in_chunks(tasks, sets, _chunks_wanted(context, plan))
     answers = answered(read_panes(context, name, found, changed), tasks, queries, part)
-    folder = context.catalog.staging(name, part)
+    attempt = fresh_attempt(context.catalog.staging(name, part))
+    folder = attempt_folder(context.catalog.staging(name, part), attempt)
     with overflow_refuses(name, part):
         answers.frame.write.mode("overwrite").partitionBy(QUERY).parquet(folder)
-    told = _told_columns(answers)
+    told = {query: columns | attempt for query, columns in _told_columns(answers).items()}
     return [_entry(part, one, due[one.name], staged_rows(folder, one.name), told[one.name]) for one in queries]
 
 
