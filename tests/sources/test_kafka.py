@@ -34,7 +34,7 @@ def send(broker, topic, messages):
     """(partition, broker second, value) each, in order."""
     from confluent_kafka import Producer  # noqa: PLC0415 - an optional part
 
-    producer = Producer({"bootstrap.servers": broker})
+    producer = Producer({"bootstrap.servers": broker, "log_level": 0})
     for partition, second, value in messages:
         producer.produce(topic, value, partition=partition, timestamp=at(second) // 1000)
         producer.flush()
@@ -44,7 +44,7 @@ def send(broker, topic, messages):
 def admin(broker):
     from confluent_kafka.admin import AdminClient  # noqa: PLC0415 - an optional part
 
-    return AdminClient({"bootstrap.servers": broker})
+    return AdminClient({"bootstrap.servers": broker, "log_level": 0})
 
 
 def make_topic(broker, name, partitions=2, **settings):
@@ -128,7 +128,7 @@ def send_when_known(broker, topic, messages):
     """Once every partition has a leader."""
     from confluent_kafka import Consumer  # noqa: PLC0415 - an optional part
 
-    consumer = Consumer({"bootstrap.servers": broker, "group.id": "tests"})
+    consumer = Consumer({"bootstrap.servers": broker, "group.id": "tests", "log_level": 0})
     wanted = {partition for partition, _, _ in messages}
     while not wanted <= {
         number for number, known in consumer.list_topics(topic).topics[topic].partitions.items() if known.leader >= 0
