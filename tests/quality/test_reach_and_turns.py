@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def turns(context: Context, accepted: int, slices: int) -> list[int]:
     for number in range(3, slices):
         part = minute(number)
         stream = StreamSlice(context, "s", part, history[number], history[: number + 1])
-        if recompute.chosen(stream, answers(context, "time", part, [(number + 1) * MINUTE] * 2, rows=1)):
+        if recompute.chosen(stream, [answers(context, "time", part, [(number + 1) * MINUTE] * 2, rows=1)]):
             found.append(number)
     return found
 
@@ -160,3 +161,18 @@ def test_long_windows_are_sampled_in_turn(context: Context, monkeypatch: pytest.
 
 def test_long_windows_of_few_tuples_are_sampled_in_every_slice(context: Context) -> None:
     assert turns(context, 10, 8) == [3, 4, 5, 6, 7]
+
+
+def test_of_many_queries_a_few_are_sampled_and_all_in_time(context: Context) -> None:
+    history = [ingested(minute(start), 10 * start, 10) for start in range(40)]
+    seen = set()
+    for number in range(3, 40):
+        part = minute(number)
+        stream = StreamSlice(context, "s", part, history[number], history[: number + 1])
+        one = answers(context, "time", part, [(number + 1) * MINUTE] * 2, rows=1)
+        many = [replace(one, query=replace(one.query, name=f"q{place}")) for place in range(20)]
+        samples = recompute.chosen(stream, many)
+        assert len(samples) <= recompute.MOST_SAMPLES
+        assert samples == recompute.chosen(stream, many)
+        seen |= {sample.query.name for sample in samples}
+    assert len(seen) == 20

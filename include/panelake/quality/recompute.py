@@ -28,13 +28,15 @@ from panelake.quality.bronze_rules import StreamSlice
 from panelake.quality.metric import SAMPLE_ROWS, Metric, Row, none
 from panelake.quality.pane_rules import same_value
 from panelake.quality.reach import slices_in_reach
-from panelake.slices import to_datetime
+from panelake.slices import Slice, to_datetime
 from panelake.spark.balanced import any_of
 from panelake.spark.delta import DATE, SLICE
 from panelake.stages.known_slices import Ingested
 
 WINDOWS_PER_QUERY = 2
 GROUPS_PER_WINDOW = 2
+# Each is a condition on every tuple. Of more queries, chance draws as many for a slice.
+MOST_SAMPLES = 8
 # Windows that hold more than this many slices' tuples are sampled in every second, third, … slice.
 AFFORDED_SLICES = 4
 AFFORDED_TUPLES = 100_000
@@ -73,18 +75,26 @@ class Sample:
         return known.in_rows(*self.span) if self.query.window.kind == "ROW" else known.in_time(*self.span)
 
 
-def chosen(stream: StreamSlice, answers: Answers) -> list[Sample]:
+def chosen(stream: StreamSlice, answers: Sequence[Answers]) -> list[Sample]:
     """A few staged rows, the same ones for the same slice and rows; where windows are long, not in every slice."""
-    if not answers.rows.num_rows or not _is_turn(stream, answers):
-        return []
+    due = [one for one in answers if one.rows.num_rows and _is_turn(stream, one)]
+    if len(due) > MOST_SAMPLES:
+        drawn = np.random.default_rng(_seed(stream.name, stream.part)).permutation(len(due))[:MOST_SAMPLES]
+        due = [due[place] for place in sorted(drawn)]
+    windows = min(WINDOWS_PER_QUERY, MOST_SAMPLES // max(1, len(due)))
+    groups = min(GROUPS_PER_WINDOW, MOST_SAMPLES // max(1, len(due) * windows))
+    return [sample for one in due for sample in _of_query(one, windows, groups)]
+
+
+def _of_query(answers: Answers, windows: int, groups: int) -> list[Sample]:
     rows = answers.rows
     ends = np.unique(rows[END].cast(pa.int64()).to_numpy())
     order = [(END, "ascending"), *((key, "ascending") for key in answers.keys)]
-    generator = np.random.default_rng(_seed(answers))
+    generator = np.random.default_rng(_seed(answers.query.name, answers.part))
     samples = []
-    for end in generator.permutation(ends)[:WINDOWS_PER_QUERY]:
+    for end in generator.permutation(ends)[:windows]:
         mine = rows.filter(pc.equal(rows[END].cast(pa.int64()), int(end))).sort_by(order)
-        places = generator.permutation(mine.num_rows)[:GROUPS_PER_WINDOW]
+        places = generator.permutation(mine.num_rows)[:groups]
         samples += [Sample(answers, row) for row in mine.take(pa.array(places)).to_pylist()]
     return samples
 
@@ -97,9 +107,8 @@ def _is_turn(stream: StreamSlice, answers: Answers) -> bool:
     return (stream.part.start // stream.part.length) % max(1, every) == 0
 
 
-def _seed(answers: Answers) -> int:
-    text = f"{answers.query.name} {answers.part}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+def _seed(name: str, part: Slice) -> int:
+    return int.from_bytes(hashlib.sha256(f"{name} {part}".encode()).digest()[:8])
 
 
 def recompute_facts(stream: StreamSlice, samples: Sequence[Sample]) -> DataFrame:

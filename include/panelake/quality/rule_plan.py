@@ -31,7 +31,7 @@ class RulePlan:
         self._answers = answers
         self._plan = plan_of(stream.context, stream.name)
         self._due = {kind: DueRules(stream, self._plan, kind, answers) for kind in KINDS}
-        self._samples = [sample for one in answers for sample in recompute.chosen(stream, one)]
+        self._samples = recompute.chosen(stream, answers)
 
     @cached_property
     def _pane_types(self) -> dict[str, str]:
