@@ -1,21 +1,28 @@
 """Joins of every kind through Spark, many queries in one run: at every period, in several logical partitions,
-with late tuples, and with more results than memory would hold."""
+with late tuples, with more results than memory would hold, of eight streams, and of the example world `packets`."""
 
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
 from panelake.commands.repair import repair
+from panelake.context import Context
+from panelake.home import example_workspace
 from panelake.ledger import Entry
 from panelake.repairs import pending_repairs
-from panelake.slices import Slice, parse_instant
+from panelake.runner import run_slice
+from panelake.slices import Slice, parse_instant, to_microseconds
+from panelake.workspace import load_workspace
+from panelake.worlds.generate import generate
 
 from .join_world import SECOND, JoinWorld, Tuple
 
@@ -117,10 +124,23 @@ def check_an_explosion(root: Path, spark: SparkSession) -> None:
     assert DeltaTable(world.context.catalog.gold("q")).to_pyarrow_dataset().count_rows() == 1200 * 1200
 
 
+def check_eight_streams(root: Path, spark: SparkSession) -> None:
+    """The most streams a join may have, one stream under eight names: 2^8 combinations of a key's two tuples."""
+    world = JoinWorld(root, 60, {"a": "string"}, spark)
+    windows = ", ".join(f"a AS a{n} [RANGE {20 + n} SECONDS SLIDE 5 SECONDS]" for n in range(8))
+    keys = " AND ".join(f"a{n}.k = a{n + 1}.k" for n in range(7))
+    world.write_query("q", f"SELECT a0.k {'FROM'} {windows} WHERE {keys}")
+    told = [("one", 0), ("two", 3), ("one", 4), (None, 5), ("two", 30)]
+    world.land("a", [{"k": key, "g": 1, "x": 0, "ts": MINUTE.start + at * SECOND} for key, at in told])
+    world.run(MINUTE)
+    assert world.assert_exact("q") == 2**8 + 2, "the tuples of `two` share no window"
+
+
 CHECKS = (
     check_periods_and_cuts,
     check_late_tuples_within_memory,
     check_an_explosion,
+    check_eight_streams,
 )
 
 
@@ -130,3 +150,29 @@ def test_joins_of_every_kind_are_what_the_language_says(tmp_path: Path, spark: S
         checks = {check.__name__: pool.submit(check, tmp_path / check.__name__, spark) for check in CHECKS}
     failures = {name: repr(done.exception()) for name, done in checks.items() if done.exception() is not None}
     assert not failures, "\n".join(f"{name}: {error}" for name, error in failures.items())
+
+
+@pytest.mark.timeout(900)
+def test_the_example_joins_the_packets_that_crossed_all_routers(tmp_path: Path, spark: SparkSession) -> None:
+    """All stages of `packets` over two slices; a packet goes either way."""
+    root = tmp_path / "packets"
+    shutil.copytree(example_workspace("packets"), root, ignore=shutil.ignore_patterns("landing", "warehouse"))
+    generate("packets", 600, 1.0, 1, START, root / "landing", lambda *_: None)
+    context = Context(load_workspace(root))
+    vars(context)["spark"] = spark
+    for n in range(2):
+        entries = run_slice(context, Slice(START + n * 300 * SECOND, START + (n + 1) * 300 * SECOND), lambda *_: None)
+        assert not [entry.details for entry in entries if entry.status == "refused"]
+    routers = [pq.read_table(root / "landing" / name).to_pylist() for name in ("r1", "r2", "r3")]
+    seen = [{row["pid"]: to_microseconds(row["ts"]) for row in rows} for rows in routers]
+    wanted = {}
+    for pid in set(seen[0]) & set(seen[1]) & set(seen[2]):
+        times = [router[pid] for router in seen]
+        end = (max(times) // (60 * SECOND) + 1) * 60 * SECOND
+        if min(times) >= end - 300 * SECOND:
+            wanted[pid] = tuple(times)
+    rows = DeltaTable(context.catalog.gold("packet_paths")).to_pyarrow_table().to_pylist()
+    got = {row["pid"]: tuple(to_microseconds(row[f"at_r{n}"]) for n in (1, 2, 3)) for row in rows}
+    assert len(rows) == len(got)
+    assert got == wanted
+    assert {times[0] < times[2] for times in got.values()} == {True, False}, "both ways"
