@@ -29,7 +29,7 @@ from panelake.streams import (
     StrictModel,
     check_no_login,
 )
-from panelake.yamlfile import YamlFile, read_yaml
+from panelake.yamlfile import YamlFile, read_yaml, shortened
 
 STREAMS_FILE = "streams.yaml"
 _EXAMPLES = {
@@ -116,13 +116,8 @@ def _problem(file: YamlFile, detail: ErrorDetails) -> Problem:
         return file.problem(path, f"unknown key {dotted!r}; expected one of {_expected_keys(path)}")
     if detail["type"] == "missing":
         return file.problem(path, f"key {dotted!r} is missing; expected such as {_EXAMPLES.get(str(path[-1]), '…')}")
-    got = "" if detail["type"] == "value_error" else f", got {_shortened(detail['input'])}"
+    got = "" if detail["type"] == "value_error" else f", got {shortened(detail['input'])}"
     return file.problem(path, f"{dotted}: {detail['msg'].removeprefix('Value error, ')}{got}")
-
-
-def _shortened(value: object, length: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _expected_keys(path: tuple[int | str, ...]) -> str:

@@ -70,6 +70,12 @@ def _read_text(path: Path, name: str) -> str:
         raise WorkspaceError([Problem(name, message)]) from None
 
 
+def shortened(value: object, length: int = 60) -> str:
+    """A value as an error shows it."""
+    text = repr(value)
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
 class _Reader:
     """Turns nodes into values while noting lines and repeated keys."""
 

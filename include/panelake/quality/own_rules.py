@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from panelake.errors import Problem, WorkspaceError
 from panelake.language.query import AggregateQuery, JoinQuery
 from panelake.quality.metric import Severity
 from panelake.streams import Stream, StrictModel
-from panelake.yamlfile import KeyPath, YamlFile, read_yaml
+from panelake.yamlfile import KeyPath, YamlFile, read_yaml, shortened
 
 EXPECTATIONS_FOLDER = "expectations"
 _BRONZE_COLUMNS = ("_seq", "_slice", "_source")
@@ -94,7 +95,7 @@ def _file_rules(path: Path, tables: Mapping[str, set[str]], unread: Collection[s
     try:
         declared = ExpectationsFile.model_validate(file.values or {})
     except ValidationError as error:
-        raise WorkspaceError([_problem(file, detail["loc"], detail["msg"]) for detail in error.errors()]) from None
+        raise WorkspaceError([_problem(file, detail) for detail in error.errors()]) from None
     table = _table(file, declared)
     if table in unread:
         return []
@@ -105,10 +106,14 @@ def _file_rules(path: Path, tables: Mapping[str, set[str]], unread: Collection[s
     ]
 
 
-def _problem(file: YamlFile, path: KeyPath, message: str) -> Problem:
-    dotted = ".".join(str(part) for part in path) or file.name
+def _problem(file: YamlFile, detail: ErrorDetails) -> Problem:
+    dotted = ".".join(str(part) for part in detail["loc"]) or file.name
+    told = f"{dotted}: {detail['msg']}, got {shortened(detail['input'])}"
+    told = {"extra_forbidden": f"unknown key {dotted!r}", "missing": f"key {dotted!r} is missing"}.get(
+        detail["type"], told
+    )
     form = "expected stream: NAME or query: NAME, and expectations: a list of {type, kwargs, severity, name}"
-    return file.problem(path, f"{dotted}: {message.lower()}; {form}")
+    return file.problem(detail["loc"], f"{told}; {form}")
 
 
 def _table(file: YamlFile, declared: ExpectationsFile) -> str:
