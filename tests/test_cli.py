@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from types import SimpleNamespace
 
@@ -29,6 +30,8 @@ def fails(monkeypatch):
         (GateRefusedError("slice refused"), 1, "slice refused"),
         (TransientError("server away"), 3, "server away"),
         (KeyboardInterrupt(), 4, "interrupted"),
+        (OSError("Generic LocalFileSystem error\n ↳ No space left on device (os error 28)"), 3, "a disk is full"),
+        (OSError(errno.ENOSPC, "No space left on device"), 3, "No space left on device"),
         (ZeroDivisionError("by zero\nmore"), 3, "ZeroDivisionError: by zero. Nothing half-done counts"),
     ],
 )

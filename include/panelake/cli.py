@@ -7,6 +7,7 @@ With --json one document goes to stdout and nothing else; logs go to stderr.
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import logging
 import os
@@ -102,6 +103,11 @@ def _failed(error: PanelakeError, *, as_json: bool) -> int:
 
 def _unexpected(error: Exception) -> PartDownError:
     """What no command foresaw: a part that failed in a new way, or a fault of Panelake itself."""
+    if os.strerror(errno.ENOSPC) in str(error):  # whoever met it tells it in a line of its own, far below the first
+        return PartDownError(
+            f"a disk is full ({os.strerror(errno.ENOSPC)}): the warehouse's, or that of the runtime files, where Spark"
+            " has its scratch folder. Make room and run it again: nothing half-done counts"
+        )
     first_line = (str(error).strip() or "no message").splitlines()[0]
     return PartDownError(
         f"{type(error).__name__}: {first_line}. Nothing half-done counts: the ledger decides. Run it again;"
