@@ -22,6 +22,7 @@ from panelake.spark.session import lost_server_is_transient
 from panelake.workspace import Workspace, load_workspace
 
 _LISTED = 5
+_REPORTS = STAGES[-1]
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -82,13 +83,17 @@ def _asked_for(workspace: Workspace, options: argparse.Namespace) -> list[Slice]
 
 
 def _run_missing(context: Context, parts: list[Slice], *, again: bool, quiet: bool) -> list[Entry]:
+    """What is not published goes through all stages; what is, and was cut short before its report, is reported."""
     done = set() if again else context.ledger.done("publish")
     ingested = [entry.slice for entry in context.ledger.entries(stage="ingest", subject="")]
     wanted = ordered([part for part in parts if part not in done], ingested)
+    cut_short = done - context.ledger.done(_REPORTS.name)
+    unreported = [part for part in parts if part in cut_short]
+    work = [*((part, STAGES) for part in wanted), *((part, (_REPORTS,)) for part in unreported)]
     entries: list[Entry] = []
-    with progress_bar(len(wanted) * len(STAGES), quiet=quiet) as bar:
-        for part in wanted:
-            entries += run_slice(context, part, lambda part, stage: bar.step(f"{part.name} {stage.name}"))
+    with progress_bar(sum(len(stages) for _, stages in work), quiet=quiet) as bar:
+        for part, stages in work:
+            entries += run_slice(context, part, lambda part, stage: bar.step(f"{part.name} {stage.name}"), stages)
     return entries
 
 
