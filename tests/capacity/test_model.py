@@ -54,7 +54,7 @@ def test_worked_by_hand():
     1,000,000 tuples/s in slices of 100 s, 10 groups, one query of 20 s every 10 s over units of 10 s, a tenth joined
     over 100 s: 100 M tuples, 10 units × 10 groups = 100 pane rows, read with the 20 before: 120, 100 answers.
     """
-    load = Load(1e6, slice_seconds=100, groups=10, queries=1, range_seconds=20, slide_seconds=10,
+    load = Load(1e6, slice_seconds=100, groups=10, queries=1, unit_seconds=10, range_seconds=20, slide_seconds=10,
                 joined_share=0.1, join_range_seconds=100, days=0)  # fmt: skip
     assert load.pane_rows == pytest.approx(100)
     assert load.pane_reads == pytest.approx(120)
@@ -66,7 +66,7 @@ def test_worked_by_hand():
     assert work["windows"] == pytest.approx(120 / 1e6)
     assert work["join"] == pytest.approx(80)
     assert work["audit"] == pytest.approx(50)
-    assert shuffled_bytes(load, RATES, AS_IS) == pytest.approx((100e6 * 30 + 100 * 35 + 20e6 * 32) / 100)
+    assert shuffled_bytes(load, RATES, AS_IS) == pytest.approx((100e6 * 30 + 120 * 35 + 20e6 * 32) / 100)
     # 100 M tuples: 100 ranges, source 2 GB in 14.9 blocks read twice, each task 2 ms of the driver.
     [ingest] = [need for need in stage_needs(load, RATES, AS_IS) if need.name == "ingest"]
     assert ranges(load) == 100

@@ -69,7 +69,7 @@ def test_work_by_stage_is_proportional_to_the_rate():
 
 def test_limits_are_told_for_every_age_and_rate():
     table: Table = study.limits(RATES)
-    assert table.mean("rate, as it is", "memory of files", "1 days") > table.mean(
+    assert table.mean("rate, as it is", "memory of files", "1 day") > table.mean(
         "rate, as it is", "memory of files", "365 days"
     )
     assert table.mean("days, changed", "memory of files", "100 M") == NEVER

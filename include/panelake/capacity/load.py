@@ -20,7 +20,7 @@ class Load:
     slice_seconds: float = 300.0
     groups: int = 10_000
     queries: int = 10
-    unit_seconds: float = 10.0
+    unit_seconds: float = 60.0
     range_seconds: float = 600.0
     slide_seconds: float = 60.0
     joined_share: float = 0.1
@@ -54,9 +54,14 @@ class Load:
         return self.tuples * group_rows(1 / a_unit, self.groups)
 
     @property
+    def reached_panes(self) -> float:
+        """Pane rows that a slice's windows reach: its own, and those of the longest window before it."""
+        return self.pane_rows * (1 + self.range_seconds / self.slice_seconds)
+
+    @property
     def pane_reads(self) -> float:
         """Pane rows that a slice's windows are made of, once for each query."""
-        return self.queries * self.pane_rows * (1 + self.range_seconds / self.slice_seconds)
+        return self.queries * self.reached_panes
 
     @property
     def answers(self) -> float:

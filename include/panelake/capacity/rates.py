@@ -45,7 +45,7 @@ class Rates:
     pane_row_bytes: float
     answer_row_bytes: float
     moved_tuple: float  # shuffled by ingest
-    moved_pane: float  # shuffled by panes and windows, a pane row
+    moved_pane: float  # shuffled by panes and windows, a pane row that windows reach
     moved_join: float  # shuffled by the join, a tuple it reads
     ledger_row_bytes: float
 

@@ -42,7 +42,7 @@ def shuffled_bytes(load: Load, rates: Rates, design: Design) -> float:
     """Bytes that are written for other tasks to read, a second, were they spread evenly."""
     a_slice = (
         (0.0 if design.in_order else load.tuples * rates.moved_tuple)
-        + load.pane_rows * rates.moved_pane
+        + load.reached_panes * rates.moved_pane
         + load.joined_tuples * rates.moved_join
     )  # fmt: skip
     return a_slice / load.slice_seconds

@@ -27,7 +27,7 @@ SEEDS = (1, 2, 3)
 CLUSTER = Cluster()
 NEVER = -1.0  # as a number in a table: no rate, or no time, reaches the limit
 # What must be done of the slice before, where several are under way.
-AFTER = {"ingest": NUMBER, NUMBER: NUMBER, "windows": "panes", "join": "panes", "audit": "audit", "publish": "publish"}
+AFTER = {"ingest": NUMBER, NUMBER: NUMBER, "windows": "panes", "join": NUMBER, "audit": "audit", "publish": "publish"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,11 @@ class Scenario:
     load: Load
     design: Design
     cores: float
+
+
+def aged(days: float) -> str:
+    """For how long slices have been run."""
+    return "1 day" if days == 1 else f"{days:g} days"
 
 
 def designs(rate: float) -> dict[str, Design]:
@@ -134,7 +139,7 @@ def limits(rates: Rates) -> Table:
             world = World(rates, design, CLUSTER)
             for age in AGES:
                 at = reached_at(limit, Load(1.0, days=age), world)
-                rows.append(Row(f"rate, {design.name}", limit.name, f"{age:g} days", 0, NEVER if at is None else at))
+                rows.append(Row(f"rate, {design.name}", limit.name, aged(age), 0, NEVER if at is None else at))
         for label, rate in RATES_ASKED.items():
             for design in (AS_IS, changed(rate)):
                 load, world = Load(rate).split(design.shards), World(rates, design, CLUSTER)

@@ -14,7 +14,8 @@ from panelake.errors import BadInputError
 from panelake.home import home
 
 _PACKAGE = "panelake.benchmarks"
-_NAMES = ("windows", "sharing", "queries", "ingest", "filters", "join", "shedding", "overhead", "audit", "history")
+_NAMES = ("windows", "sharing", "queries", "ingest", "filters", "join", "shedding", "overhead", "audit", "history",
+          "capacity")  # fmt: skip
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -23,6 +24,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--tuples", type=int, default=10_000_000, help="the stream's size (default 10,000,000)")
     command.add_argument("--data", type=Path, default=None, metavar="DIR", help="where the streams are kept")
     command.add_argument("--out", type=Path, default=None, metavar="DIR", help="where to put a file each, and a page")
+    command.add_argument(
+        "--rates", type=Path, default=None, metavar="FILE", help="for capacity: rates measured before, no new ones"
+    )
     command.add_argument("--master", default=None, metavar="URL", help="sc://host:port, spark://host:port or local[*]")
 
 
@@ -41,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
     folder = options.data or home() / "benchmarks"
     modules = {name: import_module(f"{_PACKAGE}.{name}") for name in options.names or _NAMES}
     with ExitStack() as opened:
-        spark = _session(options, opened) if any(_needs_spark(module) for module in modules.values()) else None
+        needed = any(_needs_spark(module, options) for module in modules.values())
+        spark = _session(options, opened) if needed else None
         found = {name: _measured(name, module, spark, folder, options) for name, module in modules.items()}
     print_json(found)
     return 0
@@ -52,6 +57,9 @@ def _measured(name: str, module: ModuleType, spark: Any, folder: Path, options: 
     from panelake.benchmarks.timing import note  # noqa: PLC0415 - the same
 
     note(f"{name} …")
+    if _writes_itself(module):
+        own: dict[str, Any] = module.run(spark, folder, options.tuples, options.out, options.rates)
+        return own
     of = page.machine()
     found: dict[str, Any] = module.run(spark, folder, options.tuples)
     for missed in targets.missed(found["targets"]):
@@ -61,8 +69,13 @@ def _measured(name: str, module: ModuleType, spark: Any, folder: Path, options: 
     return found
 
 
-def _needs_spark(module: ModuleType) -> bool:
-    return bool(getattr(module, "NEEDS_SPARK", True))
+def _needs_spark(module: ModuleType, options: argparse.Namespace) -> bool:
+    return bool(getattr(module, "NEEDS_SPARK", True)) and not (_writes_itself(module) and options.rates)
+
+
+def _writes_itself(module: ModuleType) -> bool:
+    """Whether it makes a page of its own, from rates that may be given."""
+    return bool(getattr(module, "WRITES", False))
 
 
 def _session(options: argparse.Namespace, opened: ExitStack) -> Any:

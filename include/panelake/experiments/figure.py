@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from panelake.experiments.table import Row, Table
 
@@ -31,6 +31,20 @@ class Panel:
     x: str
     y: str
     logarithmic: bool = False
+    logarithmic_x: bool = False
+
+
+class Drawn(Protocol):
+    """What a picture needs to be drawn."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def panels(self) -> tuple[Panel, ...]: ...
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from panelake.experiments.figure import Figure, Panel
+from panelake.experiments.figure import Drawn, Panel
 from panelake.experiments.table import Table, spread
 
 # Okabe and Ito's colours, told apart whatever one's colour vision; markers tell contenders apart without any colour.
@@ -19,7 +19,7 @@ _LEGEND_COLUMNS = 3
 _TICKS = 6
 
 
-def draw(figure: Figure, table: Table, path: Path) -> None:
+def draw(figure: Drawn, table: Table, path: Path) -> None:
     """A PNG of all panels."""
     # Without a display and without pyplot's global state.
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - takes a second --help need not pay
@@ -47,7 +47,10 @@ def _draw_panel(axes: Any, panel: Panel, table: Table, names: Sequence[str]) -> 
         _draw_bars(axes, panel, table, names)
     else:
         _draw_lines(axes, panel, table, names)
-        _number_ticks(axes.xaxis)
+        if panel.logarithmic_x:
+            axes.set_xscale("log")
+        else:
+            _number_ticks(axes.xaxis)
     axes.set_xlabel(panel.x, fontsize=8)
     axes.set_ylabel(panel.y, fontsize=8)
     axes.tick_params(which="both", labelsize=7)
