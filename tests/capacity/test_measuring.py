@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from deltalake import DeltaTable
 
-from panelake.benchmarks import capacity_parts
+from panelake.benchmarks import capacity_parts, capacity_rates
 from panelake.benchmarks.capacity_rates import (
     ALL,
     TINY,
@@ -94,7 +94,7 @@ def test_the_memory_of_files_costs_something_for_each(tmp_path):
 
 def test_history_costs_something_for_each_slice(tmp_path, monkeypatch):
     monkeypatch.setattr(capacity_parts, "PAST_SLICES", 300)
-    costs = capacity_parts.history_costs(tmp_path, ENTRY)
+    costs = capacity_parts.history_costs(tmp_path, ENTRY, rows=20)
     assert 1e-7 < costs.entry < 1e-2
     assert 1e-7 < costs.number_row < 1e-2
     assert 0.001 < costs.number < 5
@@ -107,3 +107,9 @@ def test_a_log_lists_files_that_a_reader_skips(tmp_path):
     assert len(table.file_uris()) == 50
     actions = table.get_add_actions(flatten=True)
     assert "max._slice" in actions.schema.names
+
+
+def test_too_few_tuples_are_refused_before_anything_is_run(monkeypatch):
+    monkeypatch.setattr(capacity_rates, "load_record", lambda: "a server")
+    with pytest.raises(BadInputError, match="--tuples 1000 is too few"):
+        measure(None, 1_000)

@@ -19,7 +19,7 @@ from panelake.capacity.design import (
     Cluster,
     changed,
 )
-from panelake.capacity.limits import LIMITS, World, day_of_breaking, first_broken, reached_at
+from panelake.capacity.limits import LIMITS, World, day_of_breaking, reached_at
 from panelake.capacity.load import Load
 from panelake.capacity.sizing import cores_needed, quantities, shuffled_bytes, slice_seconds
 from panelake.capacity.stages import NUMBER, StageNeed, logged_files, ranges, recall_seconds, stage_needs
@@ -135,12 +135,6 @@ def test_a_limit_is_reached_where_it_is_told(limit):
     if days:
         assert limit.used(replace(MILLION, days=days * 0.999), WORLD) <= 1
         assert limit.used(replace(MILLION, days=days * 1.001), WORLD) > 1
-
-
-def test_limits_are_told_in_the_order_they_are_reached():
-    found = [at for at, _ in first_broken(MILLION, WORLD)]
-    assert found == sorted(found)
-    assert len(found) >= 4
 
 
 def test_the_memory_of_files_grows_with_the_square_of_the_rate():

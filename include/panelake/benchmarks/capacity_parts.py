@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -92,13 +92,14 @@ def _listing(folder: Path) -> float:
     return seconds(lambda: list_files(STREAM, str(folder))) / LISTED
 
 
-def history_costs(folder: Path, entry: Entry) -> HistoryCosts:
-    """A ledger of so many slices, each with the entry of a real one, read as ingest reads it."""
+def history_costs(folder: Path, entry: Entry, rows: int) -> HistoryCosts:
+    """A ledger of many slices, each with so many rows, of which one is what a real one's ingest told, and is read."""
     catalog = Catalog(str(folder / "history"))
     ledger, numbers = Ledger(catalog), Numbers(catalog)
     empty = seconds(lambda: ledger.entries(stage="ingest", subject=STREAM))
-    past = [Entry(part_at(place), "ingest", STREAM, "done", 1, 1.0, entry.details) for place in range(PAST_SLICES)]
-    ledger.record(past)
+    subjects = [("ingest", STREAM), *(("audit", f"gold/q{number}") for number in range(rows - 1))]
+    past = [replace(entry, slice=part_at(place)) for place in range(PAST_SLICES)]
+    ledger.record(replace(one, stage=stage, subject=subject) for one in past for stage, subject in subjects)
     for place in range(3):
         numbers.reserve(STREAM, part_at(place), 1)
     one = seconds(lambda: _numbers(numbers, 2))
@@ -108,7 +109,7 @@ def history_costs(folder: Path, entry: Entry) -> HistoryCosts:
     read = seconds(lambda: ledger.entries(stage="ingest", subject=STREAM))
     size = sum(path.stat().st_size for path in Path(catalog.ledger("stages")).glob("*.parquet"))
     return HistoryCosts(
-        (read - empty) / PAST_SLICES, (many - one) / (PAST_SLICES - 3), size / PAST_SLICES, number
+        (read - empty) / PAST_SLICES, (many - one) / (PAST_SLICES - 3), size / PAST_SLICES / rows, number
     )  # fmt: skip
 
 

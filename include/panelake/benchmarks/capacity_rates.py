@@ -30,9 +30,11 @@ from panelake.spark.record import load_record
 
 QUERIES, FEW_QUERIES = 10, 2
 TINY, WARM = 1_000, 400_000
-MOST = 3_000_000
-GROUPS, MANY_GROUPS = 1_000, 20_000
+LEAST, MOST = 300_000, 3_000_000
+GROUPS = 1_000
+_PER_MANY_GROUPS = 150  # tuples of a large slice for each group of the slice of many: ten a pane row
 _MOST_LARGE = 3
+_RANGE_SECONDS = 60 * (1 + QUERIES) / 2  # the mean of the queries' ranges
 _REPEAT_WITHIN = 100.0  # seconds from the start: large slices are run again until then
 
 
@@ -58,11 +60,14 @@ def measure(spark: SparkSession, tuples: int) -> Measured:
             "capacity is measured by the processor seconds of the local server; leave out --master and unset"
             " PANELAKE_MASTER"
         )
+    if tuples < LEAST:
+        raise BadInputError(f"--tuples {tuples} is too few to measure capacity by; give at least {LEAST:,}")
     began = time.perf_counter()
     size = min(tuples, MOST)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         slices = _run(spark, root, size, began)
+        quickest = min(slices.large, key=_whole_seconds)
         note(f"capacity: slices done after {time.perf_counter() - began:.0f} s")
         rates = _rates(spark, root, slices)
     machine = {
@@ -72,8 +77,20 @@ def measure(spark: SparkSession, tuples: int) -> Measured:
         "tuples": size,
         "seconds": round(time.perf_counter() - began),
         "load": round(os.getloadavg()[0], 1),
+        "slice": {
+            "tuples": size,
+            "groups": GROUPS,
+            "queries": QUERIES,
+            "range_seconds": _RANGE_SECONDS,
+            "seconds": round(_whole_seconds(quickest), 1),
+        },
     }
     return Measured(machine, rates)
+
+
+def _whole_seconds(one: Ran) -> float:
+    """By the clock, of all stages but the join: this world has none."""
+    return sum(took.seconds for stage, took in one.took.items() if stage != "join")
 
 
 def _run(spark: SparkSession, root: Path, size: int, began: float) -> Slices:
@@ -84,7 +101,7 @@ def _run(spark: SparkSession, root: Path, size: int, began: float) -> Slices:
     large = [world.run(size, GROUPS)]
     while time.perf_counter() - began < _REPEAT_WITHIN and len(large) < _MOST_LARGE:
         large.append(world.run(size, GROUPS))
-    many = world.run(size // 3, MANY_GROUPS)
+    many = world.run(size // 3, size // _PER_MANY_GROUPS)
     few = paned(spark, root / "few", FEW_QUERIES)
     few_queries = [few.run(TINY, 6) for _ in range(3)][1:]
     join = _small_and_large(joined(spark, root / "joined"), size // 3, ("ingest", "join"))
@@ -99,7 +116,7 @@ def _small_and_large(world: World, size: int, stages: Sequence[str]) -> tuple[Ra
 
 
 def _rates(spark: SparkSession, root: Path, ran: Slices) -> Rates:
-    files, history = parts.file_costs(root), parts.history_costs(root, ran.entry)
+    files, history = parts.file_costs(root), parts.history_costs(root, ran.entry, ran.tiny[-1].ledger_rows)
     fixed, a_query = _fixed(ran)
     tuples, panes = ran.large[0].tuples - TINY, ran.many.pane_rows - ran.tiny[0].pane_rows
     answers = _more(ran, "publish", lambda took: float(took.rows))

@@ -52,4 +52,3 @@ class Cluster:
     sort_share: float = 0.3  # of that memory, what a task may sort in: Spark's 0.6, halved for storage
     network_per_core: float = 1.25e9 / 16  # 10 Gbit/s between machines of 16 cores
     snapshot_seconds: float = 30.0  # spent on reading bronze's log, each slice, before it is called broken
-    client_memory: float = 8 * 2.0**30

@@ -161,12 +161,6 @@ def reached_at(limit: Limit, load: Load, world: World) -> float | None:
     return high
 
 
-def first_broken(load: Load, world: World) -> list[tuple[float, Limit]]:
-    """The limits that some rate reaches, the one reached first before all others."""
-    found = [(at, limit) for limit in LIMITS if (at := reached_at(limit, load, world)) is not None]
-    return sorted(found, key=lambda pair: pair[0])
-
-
 def day_of_breaking(limit: Limit, load: Load, world: World, most: float = 36_500.0) -> float | None:
     """After how many days of running at this rate a limit is reached; None where it takes more than `most`."""
 

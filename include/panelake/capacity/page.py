@@ -12,6 +12,7 @@ from panelake.capacity.limits import LIMITS
 from panelake.capacity.load import Load
 from panelake.capacity.rates import Measured, Rates
 from panelake.capacity.sizing import quantities
+from panelake.capacity.stages import stage_needs
 from panelake.capacity.study import AGES, LENGTHS, NEVER, RATES_ASKED, TABLES, WEATHER, aged
 from panelake.capacity.words import digits, number, quantity, span
 from panelake.experiments import table
@@ -71,7 +72,7 @@ def text(folder: Path) -> str:
         _delays(tables["delays"]),
         _lengths(tables["lengths"]),
         _changes(),
-        _measured(measured.rates),
+        _measured(measured),
         _assumed(),
     )
     return "\n".join(line for part in parts for line in part).rstrip() + "\n"
@@ -267,8 +268,15 @@ def _changes() -> Lines:
     yield ""
 
 
-def _measured(rates: Rates) -> Lines:
+def _measured(measured: Measured) -> Lines:
+    rates, known = measured.rates, measured.machine["slice"]
     yield "## Measured"
+    yield ""
+    yield (
+        f"Held against the clock: a slice of {known['tuples']:,} tuples in {known['groups']:,} groups with"
+        f" {known['queries']} queries and no join took {known['seconds']} s on the {measured.machine['cores']} cores,"
+        f" at its quickest; the model says {digits(model_seconds(measured))} s."
+    )
     yield ""
     yield from _head(["rate", "value", "unit"])
     yield from (_row([name, digits_or_small(getattr(rates, name)), unit]) for name, unit in UNITS.items())
@@ -278,6 +286,20 @@ def _measured(rates: Rates) -> Lines:
         _row([name, digits(value), digits(rates.a_query.get(name, 0.0))]) for name, value in rates.fixed.items()
     )
     yield ""
+
+
+def model_seconds(measured: Measured) -> float:
+    """What the model says of the slice that was measured, on the machine's cores, without the join."""
+    known, length = measured.machine["slice"], Load(1.0).slice_seconds
+    load = Load(
+        known["tuples"] / length,
+        groups=known["groups"],
+        queries=known["queries"],
+        range_seconds=known["range_seconds"],
+        days=0,
+    )
+    needs = stage_needs(load, measured.rates, AS_IS)
+    return sum(need.seconds(measured.machine["cores"]) for need in needs if need.name != "join")
 
 
 def digits_or_small(value: float) -> str:
@@ -296,6 +318,7 @@ def _assumed() -> Lines:
     )
     yield f"- {cluster.snapshot_seconds:.0f} s a slice may go to reading bronze's log."
     yield "- An object store is as quick as the local disk was; Airflow's own seconds a task are left out."
+    yield "- The report's seconds over a long history are left out too: `panelake bench history` measures them."
     yield "- All groups are equally frequent; no key is hot, none of its tuples late."
     yield ""
 
