@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,8 +12,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from panelake import tables
-from panelake.benchmarks.capacity_slices import LENGTH
-from panelake.benchmarks.timing import Work, seconds
+from panelake.benchmarks.capacity_slices import LENGTH, undisturbed
 from panelake.catalog import Catalog
 from panelake.ledger import Entry, Ledger
 from panelake.numbers import RESERVATIONS, Numbers
@@ -74,10 +72,10 @@ def file_costs(folder: Path) -> FileCosts:
         choose_by_time(part, known, spans, recorded)
         memory.record(part_at(0), SliceInput(()))  # another run recorded it already: everything is read again
 
-    with_fresh = seconds(lambda: choose_by_time(part, [*known, *fresh], spans, recorded))
-    alone = seconds(lambda: choose_by_time(part, known, spans, recorded))
+    with_fresh = undisturbed(lambda: choose_by_time(part, [*known, *fresh], spans, recorded))
+    alone = undisturbed(lambda: choose_by_time(part, known, spans, recorded))
     return FileCosts(
-        seconds(recall) / len(known) + _listing(folder / "landed"), (with_fresh - alone) / (len(known) * len(fresh))
+        undisturbed(recall) / len(known) + _listing(folder / "landed"), (with_fresh - alone) / (len(known) * len(fresh))
     )
 
 
@@ -89,24 +87,24 @@ def _listing(folder: Path) -> float:
     folder.mkdir()
     for number in range(LISTED):
         (folder / f"part-{number:09d}.parquet").touch()
-    return seconds(lambda: list_files(STREAM, str(folder))) / LISTED
+    return undisturbed(lambda: list_files(STREAM, str(folder))) / LISTED
 
 
 def history_costs(folder: Path, entry: Entry, rows: int) -> HistoryCosts:
     """A ledger of many slices, each with so many rows, of which one is what a real one's ingest told, and is read."""
     catalog = Catalog(str(folder / "history"))
     ledger, numbers = Ledger(catalog), Numbers(catalog)
-    empty = seconds(lambda: ledger.entries(stage="ingest", subject=STREAM))
+    empty = undisturbed(lambda: ledger.entries(stage="ingest", subject=STREAM))
     subjects = [("ingest", STREAM), *(("audit", f"gold/q{number}") for number in range(rows - 1))]
     past = [replace(entry, slice=part_at(place)) for place in range(PAST_SLICES)]
     ledger.record(replace(one, stage=stage, subject=subject) for one in past for stage, subject in subjects)
     for place in range(3):
         numbers.reserve(STREAM, part_at(place), 1)
-    one = seconds(lambda: _numbers(numbers, 2))
-    number = min(_once(partial(numbers.reserve, STREAM, part_at(place), 1)) for place in range(3, 9))
+    one = undisturbed(lambda: _numbers(numbers, 2))
+    number = min(undisturbed(partial(numbers.reserve, STREAM, part_at(place), 1), repeats=1) for place in range(3, 9))
     _fill_numbers(catalog, 9)
-    many = seconds(lambda: _numbers(numbers, PAST_SLICES - 1))
-    read = seconds(lambda: ledger.entries(stage="ingest", subject=STREAM))
+    many = undisturbed(lambda: _numbers(numbers, PAST_SLICES - 1))
+    read = undisturbed(lambda: ledger.entries(stage="ingest", subject=STREAM))
     size = sum(path.stat().st_size for path in Path(catalog.ledger("stages")).glob("*.parquet"))
     return HistoryCosts(
         (read - empty) / PAST_SLICES, (many - one) / (PAST_SLICES - 3), size / PAST_SLICES / rows, number
@@ -134,8 +132,8 @@ def log_seconds(spark: SparkSession, folder: Path) -> float:
     """Seconds more for Spark to find no file among so many that a log lists, than in a log of few; a file."""
     few, warm, many = (_logged(folder / name, files) for name, files in (("few", 10), ("warm", 10), ("many", LOGGED)))
     for address in (warm, few):
-        taken = _once(partial(_none_found, spark, address))
-    return (_once(partial(_none_found, spark, many)) - taken) / LOGGED
+        taken = undisturbed(partial(_none_found, spark, address), repeats=1)
+    return (undisturbed(partial(_none_found, spark, many), repeats=1) - taken) / LOGGED
 
 
 def _none_found(spark: SparkSession, address: str) -> None:
@@ -171,10 +169,4 @@ def _added(number: int) -> dict[str, object]:
 
 def task_seconds(spark: SparkSession) -> float:
     """Of one task that does nothing, among many, on all of the machine's cores."""
-    return seconds(lambda: spark.range(0, TASKS, 1, TASKS).count(), repeats=2) / TASKS
-
-
-def _once(work: Work) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+    return undisturbed(lambda: spark.range(0, TASKS, 1, TASKS).count(), repeats=2) / TASKS

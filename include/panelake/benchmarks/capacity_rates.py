@@ -3,7 +3,7 @@
 Slices of made worlds are run on the warm server: first some to warm it up, then some with next to nothing, which give
 the fixed seconds, then large ones. A rate is what a large slice did more than a small one, over the processor seconds
 it took more; so it is a core's, however many there are and whatever else they do. Fixed seconds are by the clock, of
-the quickest slice.
+the quickest slice; or by the processor, where these are fewer since other work stretched the clock.
 """
 
 from __future__ import annotations
@@ -95,15 +95,14 @@ def _whole_seconds(one: Ran) -> float:
 
 def _run(spark: SparkSession, root: Path, size: int, began: float) -> Slices:
     world = paned(spark, root / "many", QUERIES)
-    for _ in range(2):
-        world.run(WARM, GROUPS)
-    tiny = [world.run(TINY, 6) for _ in range(3)]
+    world.run(WARM, GROUPS)
+    tiny = [world.run(TINY, 6) for _ in range(3)][1:]
     large = [world.run(size, GROUPS)]
     while time.perf_counter() - began < _REPEAT_WITHIN and len(large) < _MOST_LARGE:
         large.append(world.run(size, GROUPS))
     many = world.run(size // 3, size // _PER_MANY_GROUPS)
     few = paned(spark, root / "few", FEW_QUERIES)
-    few_queries = [few.run(TINY, 6) for _ in range(3)][1:]
+    few_queries = [few.run(TINY, 6) for _ in range(2)][1:]
     join = _small_and_large(joined(spark, root / "joined"), size // 3, ("ingest", "join"))
     in_order = _small_and_large(paned(spark, root / "ordered", 1, in_order=True), size, ("ingest",))
     [entry] = [one for one in world.ledger.entries(stage="ingest", subject="cars") if one.slice.start == 0]
@@ -128,12 +127,12 @@ def _rates(spark: SparkSession, root: Path, ran: Slices) -> Rates:
     found = Rates(
         ingest_tuples=tuples / _large(ran, "ingest"),
         ingest_in_order=(ran.in_order_large.tuples - TINY)
-        / (_processor(ran.in_order_large.took["ingest"]) - _processor(ran.in_order_tiny.took["ingest"])),
+        / (ran.in_order_large.took["ingest"].processor - ran.in_order_tiny.took["ingest"].processor),
         pane_tuples=1 / pane_tuple,
         pane_rows=1 / pane_row,
-        window_reads=reads / _more(ran, "windows", _processor),
+        window_reads=reads / _more(ran, "windows", lambda took: took.processor),
         audit_tuples=tuples / _large(ran, "audit"),
-        join_tuples=joined_tuples / (_processor(ran.join_large.took["join"]) - _processor(ran.join_tiny.took["join"])),
+        join_tuples=joined_tuples / (ran.join_large.took["join"].processor - ran.join_tiny.took["join"].processor),
         fixed=fixed,
         a_query=a_query,
         answer_row=client / answers,
@@ -159,13 +158,9 @@ def _rates(spark: SparkSession, root: Path, ran: Slices) -> Rates:
     return _sound(found)
 
 
-def _processor(took: Took) -> float:
-    return took.server + took.client
-
-
 def _large(ran: Slices, stage: str) -> float:
     """Processor seconds that the least of the large slices took more than the least of the tiny ones."""
-    large, tiny = (min(_processor(one.took[stage]) for one in many) for many in (ran.large, ran.tiny))
+    large, tiny = (min(one.took[stage].processor for one in many) for many in (ran.large, ran.tiny))
     return large - tiny
 
 
@@ -177,7 +172,7 @@ def _more(ran: Slices, stage: str, what: Callable[[Took], float]) -> float:
 def _pane_seconds(ran: Slices) -> tuple[float, float]:
     """Processor seconds a tuple and a pane row: two slices, two unknowns."""
     rows = [[one.tuples - TINY, one.pane_rows - ran.tiny[0].pane_rows] for one in (ran.large[0], ran.many)]
-    took = [_large(ran, "panes"), _more(ran, "panes", _processor)]
+    took = [_large(ran, "panes"), _more(ran, "panes", lambda took: took.processor)]
     a_tuple, a_row = np.linalg.solve(np.array(rows, float), np.array(took))
     return float(a_tuple), float(a_row)
 
@@ -186,10 +181,10 @@ def _fixed(ran: Slices) -> tuple[dict[str, float], dict[str, float]]:
     """Seconds of each stage without any query, and of each query: from slices with few and with many queries."""
     fixed, a_query = {}, {}
     for stage in ALL:
-        few, many = (min(one.took[stage].seconds for one in some) for some in (ran.few_queries, ran.tiny))
+        few, many = (min(one.took[stage].undisturbed for one in some) for some in (ran.few_queries, ran.tiny))
         a_query[stage] = max(0.0, (many - few) / (QUERIES - FEW_QUERIES))
         fixed[stage] = max(0.0, few - FEW_QUERIES * a_query[stage])
-    fixed["join"] = ran.join_tiny.took["join"].seconds
+    fixed["join"] = ran.join_tiny.took["join"].undisturbed
     return fixed, a_query
 
 
