@@ -58,7 +58,8 @@ def _measured(name: str, module: ModuleType, spark: Any, folder: Path, options: 
 
     note(f"{name} …")
     if _writes_itself(module):
-        own: dict[str, Any] = module.run(spark, folder, options.tuples, options.out, options.rates)
+        own_folder = options.out / name if options.out and options.names != [name] else options.out
+        own: dict[str, Any] = module.run(spark, folder, options.tuples, own_folder, options.rates)
         return own
     of = page.machine()
     found: dict[str, Any] = module.run(spark, folder, options.tuples)
