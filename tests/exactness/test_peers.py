@@ -9,7 +9,6 @@ import pytest
 
 from panelake.benchmarks import ours, peers, sharing
 from panelake.benchmarks.stream import Stream, make
-from panelake.benchmarks.windows import _target
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,16 +69,3 @@ def test_the_crossover_is_where_the_fitted_ratio_is_one() -> None:
     assert found == {"a": 0.75, "b": 10.0, "tuples_a_fragment": 40.0}
     assert sharing.crossover([(8, 0.9), (800, 0.5)])["tuples_a_fragment"] == pytest.approx(6.4, abs=0.1)
     assert sharing.crossover([(8, 3.0), (800, 1.5)])["tuples_a_fragment"] is None
-
-
-@pytest.mark.parametrize(
-    ("value", "bounds", "reached"),
-    [
-        (30.0, {"at_least": 30}, True),
-        (29.0, {"at_least": 30}, False),
-        (2.5, {"at_most": 2.5}, True),
-        (3, {"at_most": 2.5}, False),
-    ],
-)
-def test_targets_are_told_as_reached_or_not(value: float, bounds: dict[str, float], reached: bool) -> None:  # noqa: FBT001
-    assert _target("few_groups", "what", value, **bounds)["reached"] is reached
