@@ -52,6 +52,16 @@ def test_a_folder_a_slice_early_tuples_are_held_and_released_to_their_slice(tmp_
     assert world.bronze() == before
 
 
+def test_an_event_time_may_lie_as_far_past_the_slice_as_future_says_and_no_further(tmp_path, spark_server):
+    #  folder 0000, whose slice ends at 60 s: 120 s and a microsecond later
+    world = World(tmp_path, spark_server, '{format: json, path: "landing/{start:%H%M}"}', "future: 1 minute")
+    far = '{"car": 2, "speed": 1.0, "ts": "2026-01-01T00:02:00.000001Z"}'
+    world.land_text("0000/a.json", [line(1, 1.0, 120), far])
+    entry = world.ingest(minute(0))
+    assert (entry.details["held"], entry.details["quarantined"]) == (1, 1)
+    assert world.quarantined() == [(far, "more than 1 minute in the future")]
+
+
 def test_an_early_tuple_of_a_slice_that_is_done_is_accepted_at_once_and_marks_it_dirty(tmp_path, spark_server):
     world = World(tmp_path, spark_server, '{format: json, path: "landing/{start:%H%M}"}')
     world.land_text("0001/b.json", [line(1, 1.0, 65)])

@@ -91,7 +91,7 @@ def _parsed(context: Context, name: str, lines: DataFrame) -> DataFrame:
 def _passes(declared: Stream, length: int) -> Column:
     """No fault, and a time that the slice it came in could have accepted."""
     time, start = F.unix_micros(column(declared.event_time)), F.col(BLOCK)
-    in_time = (time < start + length + declared.future) & (start - time <= declared.lateness)
+    in_time = (time <= start + length + declared.future) & (start - time <= declared.lateness)
     return F.col(FAULT).isNull() & time.isNotNull() & in_time
 
 

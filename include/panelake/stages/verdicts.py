@@ -154,7 +154,7 @@ def _time_fault(time: Column, rules: Rules, part: Slice) -> Column:
     too_late = f"late by more than {format_duration(rules.lateness)}" if rules.lateness else "late"
     return (
         F.when(time.isNull(), "event time is NULL")
-        .when(time >= part.end + rules.future, f"more than {format_duration(rules.future)} in the future")
+        .when(time > part.end + rules.future, f"more than {format_duration(rules.future)} in the future")
         .when(F.lit(part.start) - time > rules.lateness, too_late)
         .otherwise(nothing())
     )
