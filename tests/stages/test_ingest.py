@@ -200,6 +200,14 @@ def test_duplicates_by_unique_are_quarantined_within_a_slice_and_against_what_is
     assert_conserved(second)
 
 
+def test_a_duplicate_is_one_however_long_ago_the_first_came(tmp_path, spark_server):
+    world = World(tmp_path, spark_server, more="unique: [car]")
+    world.land("a.parquet", [(1, 1.0, 5), (1, 2.0, 65), (2, 1.0, 66), (None, 1.0, 67), (1, 3.0, 125), (2, 2.0, 126)])
+    reasons = [world.ingest(minute(index)).details["reasons"] for index in range(3)]
+    assert reasons == [{}, {"duplicate by car": 1}, {"duplicate by car": 2}]
+    assert [(car, second) for _, car, second in world.numbered()] == [(1, 5), (2, 66), (None, 67)]
+
+
 def test_names_with_the_characters_of_patterns_are_plain_names(world):
     world.land("a [1] {x,y} 50%*?.parquet", [(1, 1.0, 5)])
     world.land("a 1 x.parquet", [(2, 1.0, 6)])

@@ -75,6 +75,15 @@ def test_an_early_tuple_of_a_slice_that_is_done_is_accepted_at_once_and_marks_it
     ]
 
 
+def test_an_early_duplicate_of_what_its_own_slice_has_is_quarantined(tmp_path, spark_server):
+    world = World(tmp_path, spark_server, '{format: json, path: "landing/{start:%H%M}"}', "unique: [car, ts]")
+    world.land_text("0001/b.json", [line(1, 1.0, 65)])
+    world.ingest(minute(1))
+    world.land_text("0000/a.json", [line(1, 1.0, 65), line(2, 1.0, 5)])
+    assert world.ingest(minute(0)).details["reasons"] == {"duplicate by car, ts": 1}
+    assert world.numbered() == [(-1, 2, 5), (0, 1, 65)]
+
+
 def test_files_by_arrival_belong_to_the_slice_that_first_sees_them(tmp_path, spark_server):
     world = World(tmp_path, spark_server, "{format: parquet, path: landing, arrival: file}", "lateness: 1 minute")
     world.land("b.parquet", [(1, 1.0, 5)])

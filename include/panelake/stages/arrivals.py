@@ -80,12 +80,12 @@ def _as_released(frame: DataFrame, declared: Stream) -> DataFrame:
 
 
 def with_duplicates(
-    tuples: DataFrame, bronze: DataFrame | None, rules: Rules, part: Slice, before: Sequence[Slice]
+    tuples: DataFrame, bronze: DataFrame | None, rules: Rules, part: Slice, before: Sequence[Slice], *, releases: bool
 ) -> DataFrame:
     """Each tuple with `_duplicate`: whether a sound one before it in the slice, or in bronze, has the same values.
 
-    Bronze is asked within reach alone: tuples ingested earlier whose event time lies in [start - lateness, end), where
-    a tuple that came twice must lie as well if it is to be accepted. NULL equals nothing.
+    Where the event time is one of these, bronze is asked for the times alone that the slice's tuples may have, but for
+    tuples released, whose time may be any. NULL equals nothing.
     """
     keys = [column(name) for name in rules.unique]
     sound = is_sound(rules, part, before)
@@ -95,9 +95,11 @@ def with_duplicates(
     repeated = F.col("_rank") > 1
     if bronze is None:
         return ranked.withColumn(DUPLICATE, sound & known & repeated).drop("_rank")
-    time = F.unix_micros(column(rules.event_time))
-    in_reach = (time >= part.start - rules.lateness) & (time < part.end)
-    earlier = bronze.where(in_reach & in_spans(F.unix_micros(column(SLICE)), before)).select(*keys).distinct()
+    earlier = bronze.where(in_spans(F.unix_micros(column(SLICE)), before))
+    if rules.event_time in rules.unique and not releases:
+        time = F.unix_micros(column(rules.event_time))
+        earlier = earlier.where((time >= part.start - rules.lateness) & (time <= part.end + rules.future))
+    earlier = earlier.select(*keys).distinct()
     earlier = earlier.select(*[column(name).alias(f"_known_{name}") for name in rules.unique])
     same = reduce(lambda one, other: one & other, (column(n) == column(f"_known_{n}") for n in rules.unique))
     joined = ranked.join(earlier, same, "left")

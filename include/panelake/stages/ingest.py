@@ -99,7 +99,8 @@ def _tuples(job: _Ingest, held: DataFrame | None) -> Iterator[tuple[DataFrame, F
         tuples = tuples.unionByName(arrivals.replayed(replays, job.declared, chosen.replays))
     if rules.unique:
         bronze = arrivals.written_before(spark, job.context.catalog.bronze(job.name), chosen.before)
-        tuples = arrivals.with_duplicates(tuples, bronze, rules, job.part, chosen.before)
+        releases = bool(chosen.replays or chosen.queues)
+        tuples = arrivals.with_duplicates(tuples, bronze, rules, job.part, chosen.before, releases=releases)
     is_dear, is_probed = job.reader.parses or bool(rules.unique), len(rules.where) > 1
     with _kept(tuples, is_dear and is_probed) as read:
         ordered = _filtering(job, read)
