@@ -10,7 +10,7 @@ changed ones apply from the next slice on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,11 +87,12 @@ def choose_by_time(
     """The files that overlap the slice and, for the newest slice, those nobody took late tuples from."""
     newest = is_newest(part, recorded)
     seen = {taken.file for known in recorded.values() for taken in known.files if taken.fresh}
+    taken_by = {done: {taken.file for taken in known.files} for done, known in recorded.items()}
     chosen = []
     for file in listing:
         fresh = newest and file not in seen
         if fresh or spans.get(file, UNKNOWN).overlaps(part):
-            chosen.append(InputFile(file, fresh, _without(file, recorded) if fresh else ()))
+            chosen.append(InputFile(file, fresh, _without(file, taken_by) if fresh else ()))
     return tuple(chosen)
 
 
@@ -106,9 +107,9 @@ def is_newest(part: Slice, recorded: Iterable[Slice]) -> bool:
     return all(part.start >= other.end for other in recorded if other != part)
 
 
-def _without(file: SourceFile, recorded: Recorded) -> tuple[Slice, ...]:
+def _without(file: SourceFile, taken_by: Mapping[Slice, Collection[SourceFile]]) -> tuple[Slice, ...]:
     """The slices done without this file: its tuples in them are late, in all others they were taken."""
-    return merged(part for part, known in recorded.items() if all(taken.file != file for taken in known.files))
+    return merged(part for part, files in taken_by.items() if file not in files)
 
 
 def changes(before: SliceInput, after: SliceInput) -> dict[str, list[str]]:
