@@ -221,7 +221,7 @@ def test_maintenance_again_and_again_beside_active_runs_changes_no_answer(
 def test_what_names_nobody_is_refused(
     given: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, document = World(tmp_path / "town", "", capsys).panelake("forget", *given)
+    code, document = World(tmp_path / "town", "sc://127.0.0.1:1", capsys).panelake("forget", *given)
     assert code == 2
     assert said in document["error"]
 
