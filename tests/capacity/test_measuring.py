@@ -97,7 +97,7 @@ def test_history_costs_something_for_each_slice(tmp_path, monkeypatch):
     assert 1e-7 < costs.entry < 1e-2
     assert 1e-7 < costs.number_row < 1e-2
     assert 0.001 < costs.number < 5
-    assert costs.row_bytes > 1
+    assert costs.row_bytes > 10
 
 
 def test_a_log_lists_files_that_a_reader_skips(tmp_path):
