@@ -12,7 +12,7 @@ PACKAGES_READY := $(VENV)/.packages-ready
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-worlds test-slow test-scheduler test-cluster lint audit format up down lock vendor clean
+.PHONY: help setup demo test test-worlds test-slow test-scheduler test-cluster test-faults lint audit format up down lock vendor clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 help:  ## list the targets
@@ -38,6 +38,9 @@ test-scheduler: setup  ## schedules and backfills under Airflow's own scheduler,
 
 test-cluster: setup  ## a Spark cluster on this machine's loopback answers what one process answers
 	@$(BIN)/pytest -m cluster
+
+test-faults: setup  ## break the pipeline on purpose, for about ten minutes; prints trials, faults and losses
+	@$(BIN)/pytest -m faults tests/faults
 
 lint: $(PACKAGES_READY)  ## lint, format check and types
 	@$(BIN)/ruff check

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BRIEF_SERVER = "-XX:TieredStopAtLevel=1 -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
 # What takes long to make and never changes is shared with the real home.
 SHARED_CACHES = ("jars", "numba")
-ASKED_FOR = ("cluster", "scheduler", "slow")
+ASKED_FOR = ("cluster", "faults", "scheduler", "slow")
 # The whole run's pid and the folder of its server, told to its processes.
 RUN_PID, RUN_HOME = "PANELAKE_TEST_RUN_PID", "PANELAKE_TEST_RUN_HOME"
 # Where the run's object store will listen: the server is told when it starts, whether the store is needed or not.
