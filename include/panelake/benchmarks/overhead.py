@@ -41,7 +41,7 @@ TUPLES = 10 * SLICES
 _WAIT_SECONDS = 900.0
 _PUBLISHES = "publish"
 _TASKS = (
-    "SELECT t.task_id, t.queued_dttm, t.start_date, t.end_date, r.start_date FROM task_instance t"
+    "SELECT t.task_id, t.start_date, t.end_date, r.start_date FROM task_instance t"
     " JOIN dag_run r ON r.dag_id = t.dag_id AND r.run_id = t.run_id"
     " WHERE t.dag_id = 'slices_traffic' AND r.data_interval_start = :start AND r.state IN ('success', 'failed')"
 )
@@ -155,12 +155,13 @@ def _ended(part: Slice) -> list[Any]:
 
 def _times(rows: list[Any]) -> dict[str, Any]:
     """Seconds from the run's start to published; of each task how long it waited and how long it worked."""
-    tasks = {row[0]: [_instant(value) for value in row[1:4]] for row in rows if row[3]}
-    began = _instant(rows[0][4])
-    until = tasks[_PUBLISHES][2]
+    # A task that was skipped has no times.
+    tasks = {name: (_instant(start), _instant(end)) for name, start, end, _ in rows if start and end}
+    began = _instant(rows[0][3])
+    _, until = tasks[_PUBLISHES]
     stages = {}
     previous = began
-    for name, (_, start, end) in sorted(tasks.items(), key=lambda item: item[1][1]):
+    for name, (start, end) in sorted(tasks.items(), key=lambda item: item[1]):
         if start < until:
             stages[name] = {"waited": _seconds(previous, start), "worked": _seconds(start, end)}
             previous = end
