@@ -7,6 +7,7 @@ are taken, cleaned of everything but text and tables, and set into the report's 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import nh3
@@ -48,14 +49,21 @@ def docs_of(part: Slice) -> str:
 def rendered(result: Any) -> Markup:
     """The result as Great Expectations shows it, without what could run, load or lead anywhere."""
     from great_expectations.render.renderer import ValidationResultsPageRenderer  # noqa: PLC0415 - takes seconds
-    from great_expectations.render.view import DefaultJinjaSectionView  # noqa: PLC0415 - the same
 
-    page, view = ValidationResultsPageRenderer().render(result), DefaultJinjaSectionView()
+    page, view = ValidationResultsPageRenderer().render(result), _view()
     sections = [
         view.render({"section": section, "section_loop": {"index": place}})
         for place, section in enumerate(page.to_json_dict()["sections"], start=1)
     ]
     return Markup(nh3.clean(_ICON.sub(_word, "".join(sections)), tags=_TAGS, attributes={}))  # noqa: S704 - cleaned just here
+
+
+@cache
+def _view() -> Any:
+    """One for all slices of a process: each new one compiles its templates anew."""
+    from great_expectations.render.view import DefaultJinjaSectionView  # noqa: PLC0415 - takes seconds
+
+    return DefaultJinjaSectionView()
 
 
 def _word(icon: re.Match[str]) -> str:
