@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import types
+from pathlib import Path
 
+import panelake
 from panelake.benchmarks import page
 from panelake.benchmarks.targets import at_least, at_most, below, missed, told
 
+FOLDER = Path(panelake.__file__).parents[2] / "docs" / "benchmarks"
 MACHINE = {"cores": 2, "memory_gb": 24, "python": "3.11.7", "load before": 0.1}
 
 
@@ -37,3 +40,8 @@ def test_a_changed_number_changes_the_page(tmp_path):
     document["found"]["targets"][0]["value"] = 1.5
     (tmp_path / "some.json").write_text(json.dumps(document), encoding="utf-8")
     assert page.text(tmp_path) != before
+
+
+def test_the_page_in_the_repository_agrees_with_its_files():
+    assert list(FOLDER.glob("*.json"))
+    assert (FOLDER / page.NAME).read_text(encoding="utf-8") == page.text(FOLDER)
