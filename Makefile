@@ -39,7 +39,7 @@ test-scheduler: setup  ## schedules and backfills under Airflow's own scheduler,
 test-cluster: setup  ## a Spark cluster on this machine's loopback answers what one process answers
 	@$(BIN)/pytest -m cluster
 
-test-faults: setup  ## break the pipeline on purpose, for about ten minutes; prints trials, faults and losses
+test-faults: setup  ## break the pipeline on purpose, none begun after twelve minutes; prints trials, faults and losses
 	@$(BIN)/pytest -m faults tests/faults
 
 lint: $(PACKAGES_READY)  ## lint, format check and types

@@ -33,7 +33,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """One document, whether asked for with --json or not; exit 1 is for gates, a missed target is only told.
 
-    With --out each benchmark is written as soon as it is done: all of them take an hour.
+    With --out each benchmark is written as soon as it is done: together they take long.
     """
     unknown = [name for name in options.names if name not in _NAMES]
     if unknown:
