@@ -135,7 +135,7 @@ def _java_options(scratch: Path) -> str:
         "-Xss4m",
         # Java would write its counters to the system's temporary folder.
         "-XX:-UsePerfData",
-        # Spark's code for many conditions is one long method, which Java would only interpret: an audit took 22 s, not 8.
+        # Code for many conditions is one long method that Java would only interpret: an audit took 22 s, not 8.
         "-XX:-DontCompileHugeMethods",
         # Spark compiles code for each new query: where no room is left for it, Java interprets for good.
         "-XX:ReservedCodeCacheSize=512m",
